@@ -31,6 +31,8 @@ typedef struct tw_least {
 
 /* What does not depend on the part: fills points_inside, least and movement of the space. */
 TW_NODISCARD tw_status tw_space_measure(tw_space *space, tw_arena *scratch);
+/* Of two loops, the first with the smaller number, over a dimension of this size; NULL: not known. */
+const tw_pair *tw_space_pair(const tw_space *space, int loop, int other, int64_t size);
 /* Takes sizes out of its ranges that cannot fit; false: nothing fits. */
 bool tw_part_tighten(const tw_space *space, tw_part *part);
 /* Whether some tile of an input may lie wholly in padding. */

@@ -1,6 +1,7 @@
 /* src/search/branch.c - see branch.h. */
 #include "search/branch.h"
 
+#include "search/blocks.h"
 #include "search/descend.h"
 #include "search/first.h"
 #include "search/heap.h"
@@ -934,6 +935,65 @@ static tw_status run_shortlist(branch *b)
     return status;
 }
 
+typedef struct block { /* of a frame */
+    int frame, k;
+    tw_goal_value bound;
+} block;
+
+static int compare_blocks(const void *a, const void *b)
+{
+    const block *x = a, *y = b;
+    if (x->bound.of[0] != y->bound.of[0]) return x->bound.of[0] < y->bound.of[0] ? -1 : 1;
+    return x->frame != y->frame ? x->frame - y->frame : x->k - y->k;
+}
+
+/* Makes a list of the blocks whose bounds are below the best, the lowest first. */
+static tw_status list_blocks(branch *b, int most, block *list, int *n)
+{
+    *n = 0;
+    for (int i = 0; i < b->space->n_frames; i++)
+        for (int k = 0; *n < most && tw_blocks_have(b->space, i, k); k++) {
+            tw_part *part;
+            tw_least least;
+            TW_TRY(tw_blocks_part(b->space, i, k, &part));
+            if (!part) continue;
+            tw_part_least(b->space, part, &least);
+            tw_part_bound(b->space, b->goals, &least, part);
+            spend(b, node_work(b, part));
+            if (least.feasible && tw_front_wants(&b->out->front, &part->bound))
+                list[(*n)++] = (block){i, k, part->bound};
+            free(part);
+        }
+    qsort(list, (size_t)*n, sizeof *list, compare_blocks);
+    return TW_OK;
+}
+
+static tw_status try_block(branch *b, const block *asked)
+{
+    tw_part *part, *whole = NULL;
+    TW_TRY(tw_blocks_part(b->space, asked->frame, asked->k, &part));
+    if (!part) return TW_OK;
+    tw_status status = tw_blocks_complete(b->space, asked->k, part, &whole);
+    if (status == TW_OK && whole) status = try_first(b, whole);
+    free(whole);
+    free(part);
+    return status;
+}
+
+/* Mappings whose blocks of sums suit an array. */
+static tw_status run_blocks(branch *b)
+{
+    enum { MOST = 128, TRIES = 8 };
+    block list[MOST];
+    int n;
+    if (!has_shortlist(b) || b->goals->goal[0].measure != TW_CYCLES) return TW_OK;
+    TW_TRY(list_blocks(b, MOST, list, &n));
+    be_patient(b);
+    for (int i = 0; i < n && i < TRIES && !is_over(b) && !is_near(b) && b->budget > 0; i++)
+        if (tw_front_wants(&b->out->front, &list[i].bound)) TW_TRY(try_block(b, &list[i]));
+    return TW_OK;
+}
+
 /* One tiled level, few loops: the tiles that move least for every order. */
 static tw_status run_tile_seeds(branch *b, int frame)
 {
@@ -1037,6 +1097,7 @@ static tw_status run_rounds(branch *b)
     if (!known && !b->space->reductions) TW_TRY(run_first(b, true));
     if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_descents(b));
     if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
+    if (!known && !is_over(b) && !is_near(b) && b->total > b->out->work) TW_TRY(run_blocks(b));
     bool others = !known && !b->space->reductions && !tw_shortlist_suits(b->space, b->goals);
     if (others && !is_over(b) && !is_near(b) && b->budget > 0) TW_TRY(run_first(b, false));
     if (atomic_load(&b->stop) != 0 && b->out->front.n == 0) {

@@ -1,5 +1,6 @@
 /* src/search/ends.c - async: what comes before the first and after the last command of an engine, see bound.h. */
 #include "search/shapes.h"
+#include "search/start.h"
 
 static int64_t cost_of(const tw_view *v, int e, int64_t work)
 {
@@ -116,18 +117,29 @@ static unsigned dims_stretched(const tw_view *v)
     return dims;
 }
 
+/* The same where a loop lies over the dimension alone: what is spare in all passes is spare in any tile at most. */
+static int64_t stretched(const tw_view *v, int d, int t, int l, bool last)
+{
+    const tw_space *s = v->s;
+    int64_t size = s->machine->engine[s->machine->compute].cost.array.size[d], extent = s->op->loop[l].extent;
+    int64_t len = tw_max(last ? v->last[t][l] : v->lo[t][l], least_along(v, d, l));
+    if (v->f->loops[d] != 1u << l || len >= extent) return len;
+    int64_t spare = tw_cdiv(extent, size) * size - extent;
+    if (last && t == 0) len = tw_max(len, tw_fit_last(extent, v->p->var[tw_var_size(s, 0, l)], size, spare));
+    return tw_fit_longer(len, size, spare);
+}
+
 /* Raises lengths of tiles of each level to what they are at least where the loops over these dimensions of the array take no pass
  * too many. */
-static void stretch(const tw_view *v, unsigned dims, const int64_t (*from)[TW_MAX_LOOPS], int operand,
-                    int64_t (*units)[TW_MAX_OPERANDS])
+static void stretch(const tw_view *v, unsigned dims, bool last, int operand, int64_t (*units)[TW_MAX_OPERANDS])
 {
     const tw_space *s = v->s;
     for (int t = 0; t < v->f->n_tiled; t++) {
         int64_t len[TW_MAX_LOOPS];
         for (int l = 0; l < s->op->n_loops; l++) {
             int d = v->f->over.dim[l] - 1;
-            len[l] = from[t][l];
-            if (d >= 0 && (dims >> d & 1)) len[l] = tw_max(len[l], least_along(v, d, l));
+            len[l] = last ? v->last[t][l] : v->lo[t][l];
+            if (d >= 0 && (dims >> d & 1)) len[l] = stretched(v, d, t, l, last);
         }
         units[t][operand] = tw_view_units(v, operand, len);
     }
@@ -135,12 +147,13 @@ static void stretch(const tw_view *v, unsigned dims, const int64_t (*from)[TW_MA
 
 /* Executions, the way of the first input tiles in and of the last output tile out. Over each dimension of an array either the
  * tiles take as few passes as can be, and then none of them is short, or one pass more. */
-static int64_t compute_and_ends(const tw_view *v, const route *way, int64_t fill, int64_t drain)
+static int64_t compute_and_ends(const tw_view *v, const route *way, tw_ends *ends)
 {
     const tw_space *s = v->s;
     int64_t compute = tw_view_compute(v, -1), least = INT64_MAX, units[TW_MAX_MEMORIES][TW_MAX_OPERANDS] = {{0}};
     const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
     int output = tw_op_output(s->op);
+    int64_t fill = ends->fill, drain = ends->drain;
     if (cost->kind != TW_COST_ARRAY) return tw_sat_add(tw_sat_add(fill, compute), drain);
     unsigned dims = dims_stretched(v);
     for (int d = 0; d < cost->array.n_dims; d++)
@@ -148,11 +161,33 @@ static int64_t compute_and_ends(const tw_view *v, const route *way, int64_t fill
     bool wasted = least == compute; /* surely */
     if (least < INT64_MAX) least = tw_sat_add(tw_sat_add(fill, least), drain);
     if (wasted) return least;
-    for (int o = 0; o < output; o++) stretch(v, dims, v->lo, o, units);
-    stretch(v, dims, v->last, output, units);
+    for (int o = 0; o < output; o++) stretch(v, dims, false, o, units);
+    stretch(v, dims, true, output, units);
     if (!v->hollow) fill = tw_max(fill, fill_in(v, way, units));
     drain = tw_max(drain, way_in(v, output, &way[output], 0, way[output].n, units));
+    for (int d = 0; d < cost->array.n_dims; d++) wasted |= v->passes[d] > tw_view_passes_whole(v, d);
+    if (!wasted) ends->stretched = drain;
     return tw_min(least, tw_sat_add(tw_sat_add(fill, compute), drain));
+}
+
+/* What comes before the first and after the last input that each mover carries. */
+static void look_beside(const tw_view *v, const route *way, const int64_t (*first)[TW_MAX_OPERANDS], tw_ends *ends)
+{
+    const tw_space *s = v->s;
+    for (int e = 0; e < s->machine->n_engines; e++) {
+        const tw_engine *engine = &s->machine->engine[e];
+        int64_t before = INT64_MAX, after = INT64_MAX;
+        for (int o = 0; o < tw_op_output(s->op) && engine->kind == TW_MOVES; o++) {
+            int k = step_of(s, &way[o], o, e);
+            if (k < 0) continue;
+            before = tw_min(before, way_in(v, o, &way[o], 0, k, first));
+            after = tw_min(after, way_in(v, o, &way[o], k + 1, way[o].n, v->small_units));
+        }
+        ends->beside[e] = before == INT64_MAX
+                              ? -1
+                              : tw_sat_add(tw_sat_add(before, after),
+                                           tw_cost_cycles(&engine->cost, 1) - tw_engine_busy(engine, 1));
+    }
 }
 
 /* Cycles of the rows that a strided mover has to carry, both ways, in transfers of one row or of several. */
@@ -176,8 +211,13 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
     int64_t fill = v->hollow ? 0 : fill_in(v, way, v->lo_units),
             drain = way_in(v, output, out, 0, out->n, v->last_units);
+    tw_ends ends = {.fill = fill, .exec = tw_engine_busy(mac, 1), .drain = drain, .stretched = drain};
     int64_t rest = tw_cost_cycles(&mac->cost, 1) - tw_engine_busy(mac, 1);
-    int64_t compute = tw_sat_add(compute_and_ends(v, way, fill, drain), rest);
+    int64_t compute = compute_and_ends(v, way, &ends);
+    look_beside(v, way, first, &ends);
+    ends.outer = way_in(v, output, out, 0, out->n - 1, v->last_units);
+    ends.leaving = way_in(v, output, out, 0, out->n - 1, v->small_units);
+    compute = tw_sat_add(tw_max(compute, tw_start_least(v, &ends, compute)), rest);
     tw_view_raise(v, tw_sat_add(launch_of(s), compute), TW_BOUND_COMPUTE, s->machine->compute);
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];

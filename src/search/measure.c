@@ -1,6 +1,7 @@
 /* src/search/measure.c - what an operator needs whatever the mapping, and what tiles and commands cost; see bound.h. */
 #include "machine/arrange.h"
 #include "search/floor.h"
+#include "search/start.h"
 #include "tile/box.h"
 #include "tile/traffic.h"
 
@@ -189,8 +190,49 @@ static void measure_floors(tw_space *s)
     }
 }
 
+/* Loops of the mask that have more than one index. */
+static unsigned longer_loops(const tw_space *s, unsigned loops)
+{
+    unsigned longer = 0;
+    for (int l = 0; l < s->op->n_loops; l++)
+        if ((loops >> l & 1) && s->op->loop[l].extent > 1) longer |= 1u << l;
+    return longer;
+}
+
+/* The two loops of the mask, if both are short and there are no others. */
+static bool is_pair(const tw_space *s, unsigned loops, int pair[2])
+{
+    if (__builtin_popcount(loops) != 2) return false;
+    pair[0] = __builtin_ctz(loops);
+    pair[1] = __builtin_ctz(loops & (loops - 1));
+    return s->op->loop[pair[0]].extent <= TW_PAIR_LONGEST && s->op->loop[pair[1]].extent <= TW_PAIR_LONGEST;
+}
+
+static void measure_pairs(tw_space *s)
+{
+    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
+    s->n_pairs = 0;
+    for (int i = 0; i < s->n_frames && !s->rules->nests; i++)
+        for (int d = 0; d < tw_cost_dims(cost) && s->n_pairs < TW_PAIRS; d++) {
+            tw_pair *p = &s->pair[s->n_pairs];
+            p->size = cost->array.size[d];
+            if (!is_pair(s, longer_loops(s, s->frame[i].loops[d]), p->loop)) continue;
+            if (tw_space_pair(s, p->loop[0], p->loop[1], p->size)) continue;
+            tw_pair_measure(p, s->op->loop[p->loop[0]].extent, s->op->loop[p->loop[1]].extent);
+            s->n_pairs++;
+        }
+}
+
+const tw_pair *tw_space_pair(const tw_space *s, int l, int other, int64_t size)
+{
+    for (int i = 0; i < s->n_pairs; i++)
+        if (s->pair[i].loop[0] == l && s->pair[i].loop[1] == other && s->pair[i].size == size) return &s->pair[i];
+    return NULL;
+}
+
 tw_status tw_space_measure(tw_space *s, tw_arena *scratch)
 {
+    s->plain = tw_op_plain(s->op);
     measure_rows(s);
     measure_points(s);
     s->window_points = is_product(s->op) && windows_are_plain(s->op) ? window_points(s->op) : 0;
@@ -198,6 +240,7 @@ tw_status tw_space_measure(tw_space *s, tw_arena *scratch)
     TW_TRY(measure_operands(s, scratch));
     for (int m = 1; m < s->machine->n_memories; m++) s->movement[m] = movement_into(s, m);
     measure_floors(s);
+    if (s->wants & TW_WANTS_TIME) measure_pairs(s);
     return TW_OK;
 }
 

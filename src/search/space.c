@@ -766,13 +766,16 @@ tw_part *tw_part_of_frame(const tw_space *s, int frame, bool *empty)
     return p;
 }
 
-/* The size whose range is widest, as a ratio; among equals the innermost. */
+/* The size whose range is widest, as a ratio; among equals the innermost. What lies over an array decides about its passes, and more
+ * than others about bounds: there a ratio counts twice. */
 static int widest(const tw_space *s, const tw_part *p)
 {
-    int best = -1;
+    const tw_frame *f = &s->frame[p->frame];
+    int best = -1, innermost = tw_var_size(s, f->n_tiled - 1, 0);
     double most = 1;
-    for (int i = 0; i < s->frame[p->frame].rule; i++) {
+    for (int i = 0; i < f->rule; i++) {
         double ratio = (double)p->var[i].hi / p->var[i].lo;
+        if (i >= innermost && f->over.dim[i - innermost] > 0) ratio *= ratio;
         if (tw_range_open(p->var[i]) && ratio >= most) best = i, most = ratio;
     }
     return best;

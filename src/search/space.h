@@ -25,6 +25,7 @@
 #ifndef TW_SEARCH_SPACE_H
 #define TW_SEARCH_SPACE_H
 #include "mapping/taken.h"
+#include "search/pairs.h"
 #include "search/search.h"
 
 typedef struct tw_frame {
@@ -93,6 +94,7 @@ typedef struct tw_space {
     int back[TW_MAX_MEMORIES];    /* the mover that brings partial sums back into memory m, -1: none       */
     int64_t partial_units;        /* of an unfinished sum                                              */
     unsigned windows;             /* tw_op_windows                                                     */
+    unsigned plain;               /* tw_op_plain                                                       */
     unsigned wants;               /* figures that bounds are asked for, see tw_figure                   */
     unsigned divided;             /* loops of axes that are divided: their footprints grow in steps           */
     unsigned reductions;          /* tw_op_reductions                                                       */
@@ -106,6 +108,8 @@ typedef struct tw_space {
     /* What must cross between memory m and those outside, whatever the mapping: units, energy in fJ, units by engine e; see
      * floor.h. Only what is wanted is known. */
     int64_t floor_crossed[TW_MAX_MEMORIES], floor_energy[TW_MAX_MEMORIES], floor_moved[TW_MAX_ENGINES];
+    int n_pairs;
+    tw_pair pair[TW_PAIRS]; /* of loops that share a dimension of an array in some frame */
     int n_frames;
     tw_frame *frame;
 } tw_space;

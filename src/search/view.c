@@ -378,6 +378,24 @@ static int64_t passes_by_best(const tw_view *v, int l, int64_t with, int64_t siz
     return tw_cdiv(tw_sat_mul(len, best), best_len);
 }
 
+/* The same of two short loops, whatever others that have one index only are beside them; 0: not known. */
+static int64_t passes_of_pair(const tw_view *v, unsigned open, int64_t size)
+{
+    const tw_space *s = v->s;
+    int pair[2] = {0}, n = 0;
+    for (unsigned rest = open; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        if (s->op->loop[l].extent == 1) continue;
+        if (n == 2) return 0;
+        pair[n++] = l;
+    }
+    const tw_pair *known = n == 2 ? tw_space_pair(s, pair[0], pair[1], size) : NULL;
+    if (!known) return 0;
+    const int64_t *hi = v->hi[v->f->n_tiled - 1];
+    return known->passes[tw_min(hi[pair[0]], s->op->loop[pair[0]].extent)]
+                        [tw_min(hi[pair[1]], s->op->loop[pair[1]].extent)];
+}
+
 /* Passes over a dimension of `size`, at least: of the loops in `open`, whose tiles are not chosen, with tiles of others whose volumes
  * are known. */
 static int64_t passes_beside(const tw_view *v, unsigned open, int64_t with, int64_t size)
@@ -389,7 +407,8 @@ static int64_t passes_beside(const tw_view *v, unsigned open, int64_t with, int6
         tiles = tw_sat_mul(tiles, v->n[v->f->n_tiled][l]);
     }
     int64_t least = tw_max(passes_of(points, with, size), tiles);
-    if (open == 0 || (open & (open - 1))) return least;
+    if (open & (open - 1)) return with == 1 ? tw_max(least, passes_of_pair(v, open, size)) : least;
+    if (open == 0) return least;
     int l = __builtin_ctz(open);
     return tw_max(least, tw_max(passes_wasted(v, l, with, size), passes_by_best(v, l, with, size)));
 }

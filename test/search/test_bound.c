@@ -257,6 +257,54 @@ static void print_array_machine(uint64_t *rng, char *out, size_t room)
         array, tw_test_pick(rng, 0, 5));
 }
 
+/* One whose array has a memory of its own for sums, like the KPU, with room for few tiles. */
+static void print_sums_machine(uint64_t *rng, char *out, size_t room)
+{
+    int64_t rows = tw_test_pick(rng, 1, 4), columns = tw_test_pick(rng, 1, 4);
+    snprintf(
+        out, room,
+        "machine: m\nunit: byte\ntiming: async\nreuse: declared\nmemories:\n  - {name: dram, size: unlimited}\n"
+        "  - {name: l2, size: %" PRId64 "}\n  - {name: l1, size: %" PRId64 ", holds: inputs}\n"
+        "  - {name: sums, size: %" PRId64 ", holds: output}\nengines:\n"
+        "  - {name: dma, between: [dram, l2], carries: in, cost: {latency: 9, per_cycle: %" PRId64
+        "}, pipelined: true}\n"
+        "  - {name: streamer, between: [l2, l1], carries: in, count: %" PRId64
+        ", cost: {latency: 2, per_cycle: %" PRId64 "}, pipelined: true}\n"
+        "  - {name: mac, computes: [multiply-add, add, max, average], memory: sums, accumulate: fused, unrolls: "
+        "parallel, cost: {array: [%" PRId64 ", %" PRId64 "]}}\n"
+        "  - {name: drain, between: [l2, sums], carries: both, cost: {latency: 3, per_cycle: %" PRId64
+        "}, pipelined: %s}\n"
+        "  - {name: write, between: [dram, l2], carries: out, cost: {latency: 9, per_cycle: 4}, pipelined: true}\n",
+        tw_test_pick(rng, 60, 600), tw_test_pick(rng, 30, 300), rows * columns * tw_test_pick(rng, 1, 6),
+        tw_test_pick(rng, 1, 4), tw_test_pick(rng, 1, 2), tw_test_pick(rng, 1, 4), rows, columns,
+        tw_test_pick(rng, 1, 4), tw_test_pick(rng, 0, 1) ? "true" : "false");
+}
+
+/* Such programs wait for their first block of sums, and from one block to the next. What a part with all sizes chosen can do best is
+ * near its bound, so orders and residencies are tried at random many times. */
+TEST(bounds_of_blocks_of_sums_are_bounds)
+{
+    static const char *const spec[] = {"matmul:8x8x8,dtype=i8,out_dtype=i8,accumulator=i8",
+                                       "matmul:9x6x8,dtype=i8,out_dtype=i8,accumulator=i8",
+                                       "matmul:13x4x12,dtype=i8,out_dtype=i8,accumulator=i8",
+                                       "conv:6x7x7,out=8,kernel=1,stride=2,dtype=i8,out_dtype=i8,accumulator=i8",
+                                       "conv:4x5x4,out=4,kernel=3,pad=1,dtype=i8,out_dtype=i8,accumulator=i8"};
+    uint64_t rng = tw_test_seed();
+    int n_found = 0;
+    for (int i = 0; i < async_rounds(200); i++) {
+        char text[1600];
+        tw_context *ctx = tw_context_new();
+        const tw_model *model;
+        const tw_machine *machine;
+        print_sums_machine(&rng, text, sizeof text);
+        CHECK_EQ(tw_model_open(ctx, spec[(size_t)i % TW_COUNT(spec)], &model), TW_OK);
+        CHECK_EQ(tw_machine_parse(ctx, "machine", text, &machine), TW_OK);
+        n_found += walk_space(model, machine, &rng, text, 100);
+        tw_context_free(ctx);
+    }
+    CHECK(n_found > async_rounds(200));
+}
+
 TEST(bounds_of_loops_that_share_a_dimension_are_bounds)
 {
     static const char *const spec[] = {"conv:5x9x7,out=6,kernel=3,pad=1,dtype=i8",

@@ -1,0 +1,421 @@
+/* src/search/start.c - see start.h. */
+#include "search/start.h"
+
+typedef struct start {
+    const tw_view *v;
+    const tw_ends *ends;
+    const tw_engine *mac;
+    int n_dims;
+    int64_t known;               /* a bound that is to be raised                              */
+    int64_t best;                /* least of the blocks that were weighed                     */
+    int memory;                  /* innermost one of the output                               */
+    int64_t room;                /* in it, for sums                                           */
+    bool one_buffer;             /* two tiles have no room in it                              */
+    int64_t points[TW_MAX_DIMS]; /* over each dimension                                       */
+    int64_t beside;              /* product of the parallel loops that lie over none          */
+    int64_t beside_block;        /* the same of the block, at most                            */
+    int64_t reduced;             /* and of the reductions                                     */
+                                 /* Largest tiles of each level, where no pass more than the least is taken. */
+    int64_t tile_lo[TW_MAX_MEMORIES][TW_MAX_LOOPS], tile_hi[TW_MAX_MEMORIES][TW_MAX_LOOPS];
+    /* the block at hand */
+    bool single;    /* it is one tile                                            */
+    bool outermost; /* it is a tile of the outermost level, which cuts a reduction   */
+    int64_t lo[TW_MAX_LOOPS], hi[TW_MAX_LOOPS];
+    int64_t passes[TW_MAX_DIMS], least[TW_MAX_DIMS]; /* and points over each dimension                */
+} start;
+
+/* ---- what operators allow ---- */
+
+/* Whether some index of the loops that shift the axis leaves all others inside the tensor. */
+static bool has_inside(const tw_op *op, const tw_axis *axis, unsigned windows)
+{
+    int64_t span = 0, coef = 0, n = 1, from = axis->offset;
+    for (int i = 0; i < axis->n_terms; i++) {
+        const int64_t extent = op->loop[axis->term[i].loop].extent;
+        if (axis->term[i].coef <= 0) return false;
+        if (!(windows >> axis->term[i].loop & 1)) {
+            span += axis->term[i].coef * (extent - 1);
+            continue;
+        }
+        if (coef > 0) return false; /* two of them */
+        coef = axis->term[i].coef;
+        n = extent;
+    }
+    int64_t index = from < 0 && coef > 0 ? tw_cdiv(-from, coef) : 0;
+    from += index * coef;
+    return from >= 0 && index < n && from + span < axis->extent;
+}
+
+static bool is_plain(const tw_op *op, int o, unsigned windows)
+{
+    unsigned seen = 0, loops = tw_operand_loops(&op->operand[o]) & ~windows;
+    for (int a = 0; a < op->operand[o].n_axes; a++) {
+        const tw_axis *axis = &op->operand[o].axis[a];
+        int others = 0;
+        if (axis->divisor > 1 || !has_inside(op, axis, windows)) return false;
+        for (int i = 0; i < axis->n_terms; i++) others += !(windows >> axis->term[i].loop & 1);
+        for (int i = 0; i < axis->n_terms && others == 1; i++) seen |= 1u << axis->term[i].loop;
+        if (others > 1) return false;
+    }
+    return (loops & ~seen) == 0;
+}
+
+unsigned tw_op_plain(const tw_op *op)
+{
+    unsigned plain = 0, windows = tw_op_windows(op);
+    for (int o = 0; o < tw_op_output(op); o++) plain |= (unsigned)is_plain(op, o, windows) << o;
+    return plain;
+}
+
+/* ---- tiles that waste no pass ---- */
+
+int64_t tw_fit_longer(int64_t len, int64_t size, int64_t spare)
+{
+    int64_t over = len % size;
+    return over == 0 || size - over <= spare ? len : len + size - spare - over;
+}
+
+static int64_t fit_shorter(int64_t len, int64_t size, int64_t spare)
+{
+    int64_t over = len % size;
+    return over == 0 || size - over <= spare ? len : len - over;
+}
+
+int64_t tw_fit_last(int64_t extent, tw_range largest, int64_t size, int64_t spare)
+{
+    enum { MOST = 32 };
+    int64_t least = extent, len = tw_fit_longer(tw_min(largest.lo, extent), size, spare);
+    for (int i = 0; len <= tw_min(largest.hi, extent); len = tw_fit_longer(len + 1, size, spare), i++) {
+        int64_t n = tw_cdiv(extent, len);
+        least = tw_min(least, tw_min(extent - (n - 1) * len, extent / n));
+        if (i == MOST || least <= size - spare) return tw_fit_longer(1, size, spare);
+    }
+    return tw_fit_longer(least, size, spare);
+}
+
+/* ---- a block ---- */
+
+/* Units of an operand that the block reads at least. */
+static int64_t units_read(const start *b, int o)
+{
+    const tw_space *s = b->v->s;
+    int64_t n = s->elem_units[o];
+    unsigned own = s->loops[o] & ~s->windows;
+    for (int d = 0; d < b->n_dims; d++) {
+        unsigned over = b->v->f->loops[d];
+        if (over && (over & ~own) == 0) n = tw_sat_mul(n, b->least[d]);
+        for (unsigned rest = (over & ~own) ? over & own : 0; rest; rest &= rest - 1)
+            n = tw_sat_mul(n, b->lo[__builtin_ctz(rest)]);
+    }
+    for (int l = 0; l < s->op->n_loops; l++)
+        if ((own >> l & 1) && b->v->f->over.dim[l] == 0) n = tw_sat_mul(n, b->lo[l]);
+    return n;
+}
+
+/* Blocks, at least. */
+static int64_t count_blocks(const start *b)
+{
+    int64_t n = tw_cdiv(b->beside, tw_max(1, b->beside_block));
+    for (int d = 0; d < b->n_dims; d++)
+        n = tw_sat_mul(n, tw_cdiv(b->points[d], b->passes[d] * b->mac->cost.array.size[d]));
+    return n;
+}
+
+/* Blocks along the dimensions that have no loop of the operand, at least: it is read once for each of them. */
+static int64_t blocks_beside(const start *b, int o)
+{
+    int64_t n = 1;
+    for (int d = 0; d < b->n_dims; d++)
+        if (!(b->v->f->loops[d] & b->v->s->loops[o]))
+            n = tw_sat_mul(n, tw_cdiv(b->points[d], b->passes[d] * b->mac->cost.array.size[d]));
+    return n;
+}
+
+/* Whether what a block reads of an operand may stay, in memory m or inside of it, until the next block: what stays longer than
+ * a block is all that the block reads. */
+static bool may_stay(const tw_space *s, int m, int o, int64_t units)
+{
+    if (s->machine->reuse != TW_REUSE_DECLARED) return true;
+    for (int i = m; i < s->machine->n_memories; i++)
+        if (tw_space_holds(s, i, o) && units <= s->machine->memory[i].size) return true;
+    return false;
+}
+
+/* Cycles until the last of what the block reads has come; and in *all those of the movers in the whole program, with what comes before
+ * and after. */
+static int64_t reading(const start *b, int64_t *all)
+{
+    const tw_space *s = b->v->s;
+    int64_t units[TW_MAX_ENGINES] = {0}, total[TW_MAX_ENGINES] = {0}, most = 0;
+    for (int o = 0; o < tw_op_output(s->op); o++) {
+        if ((s->resident >> o & 1) || !(s->plain >> o & 1)) continue;
+        int64_t n = units_read(b, o), once = tw_sat_mul(s->least[o], s->elem_units[o]);
+        for (int m = 1; m < s->machine->n_memories; m++) {
+            int e = s->mover[m][o];
+            if (!tw_space_holds(s, m, o)) continue;
+            units[e] = tw_sat_add(units[e], n);
+            int64_t times = may_stay(s, m, o, n) ? 1 : blocks_beside(b, o);
+            total[e] = tw_sat_add(total[e], tw_sat_mul(once, times));
+        }
+    }
+    *all = 0;
+    for (int e = 0; e < s->machine->n_engines; e++) {
+        const tw_engine *engine = &s->machine->engine[e];
+        if (units[e] == 0 || b->ends->beside[e] < 0) continue;
+        int64_t busy = tw_cdiv(tw_busy_of(engine, 1, units[e]), engine->count);
+        most = tw_max(most, tw_sat_add(busy, b->ends->beside[e]));
+        busy = tw_cdiv(tw_busy_of(engine, 1, total[e]), engine->count);
+        *all = tw_max(*all, tw_sat_add(busy, b->ends->beside[e]));
+    }
+    return most;
+}
+
+/* Cycles in which tiles of one buffer leave one after the other, all but the way that the last of them has then left. */
+static int64_t leaving(const start *b)
+{
+    const tw_space *s = b->v->s;
+    int output = tw_op_output(s->op);
+    const tw_engine *mover = &s->machine->engine[s->mover[b->memory][output]];
+    int64_t tiles = count_blocks(b), known = 1;
+    for (int l = 0; l < s->op->n_loops; l++)
+        if (tw_space_depends(s, output, l)) known = tw_sat_mul(known, b->v->n[b->v->f->n_tiled][l]);
+    int64_t busy = tw_busy_of(mover, tw_max(tiles, known), tw_sat_mul(s->least[output], s->elem_units[output]));
+    int64_t more = tw_cost_cycles(&mover->cost, 1) - tw_engine_busy(mover, 1);
+    return tw_sat_add(tw_sat_add(busy, more), b->ends->outer);
+}
+
+/* Cycles that the array waits, all in all, from one block to the next, where blocks are the tiles of the outermost level. When the last
+ * iteration of the reduction begins all of a block is there, and when that of the next block has begun with every tile all of that
+ * is: between the two, what they have more than there is room for leaves, and at most two iterations are executed. Blocks
+ * that are shorter than the others break at most two such pairs each. */
+static int64_t waiting(const start *b, int64_t passes)
+{
+    const tw_space *s = b->v->s;
+    int output = tw_op_output(s->op);
+    const tw_engine *mover = &s->machine->engine[s->mover[b->memory][output]];
+    int64_t units = s->partial_units, whole = 1, all = 1, most = 0;
+    if (b->mac->late || tw_cost_fixed(&b->mac->cost) > 0) return 0;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        int64_t extent = s->op->loop[l].extent, n = tw_cdiv(extent, b->lo[l]);
+        if (!tw_space_depends(s, output, l)) continue;
+        units = tw_sat_mul(units, tw_min(b->lo[l], extent / n)); /* balanced ones differ by one */
+        whole = tw_sat_mul(whole, extent / b->hi[l]);
+        all = tw_sat_mul(all, n);
+    }
+    for (unsigned rest = b->v->may[0] & s->reductions; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        if (b->v->f->over.dim[l] > 0) return 0;
+        most = tw_max(most, tw_sat_mul(b->reduced / s->op->loop[l].extent, b->v->hi[0][l]));
+    }
+    int64_t pairs = 2 * whole - all - 1, leaves = 2 * units - b->room;
+    if (units > INT64_MAX / 4 || all > INT32_MAX || pairs <= 0 || leaves <= 0) return 0;
+    int64_t busy = tw_cdiv(tw_busy_of(mover, 1, leaves), mover->count), executed = tw_sat_mul(2 * passes, most);
+    return tw_sat_mul(pairs, tw_max(0, busy - executed));
+}
+
+static void weigh(start *b)
+{
+    const tw_space *s = b->v->s;
+    int output = tw_op_output(s->op);
+    bool cut = !b->single || (b->v->surely[b->v->f->n_tiled - 1] & s->reductions);
+    int64_t all = b->beside, block = 1, sums = 1;
+    for (int d = 0; d < b->n_dims; d++) {
+        all = tw_sat_mul(all, b->v->passes[d]);
+        block = tw_sat_mul(block, b->passes[d]);
+    }
+    int64_t most = 1;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        if (!tw_space_depends(s, output, l)) continue;
+        if (b->v->f->over.dim[l] == 0) most = tw_sat_mul(most, b->hi[l]), sums = tw_sat_mul(sums, b->lo[l]);
+    }
+    for (int d = 0; d < b->n_dims; d++) {
+        int64_t n = b->least[d];
+        for (unsigned rest = b->v->f->loops[d] & s->reductions; rest; rest &= rest - 1)
+            n = tw_cdiv(n, s->op->loop[__builtin_ctz(rest)].extent);
+        sums = tw_sat_mul(sums, n);
+    }
+    int64_t units = tw_sat_mul(sums, cut ? s->partial_units : tw_min(s->partial_units, s->elem_units[output]));
+    if (units > b->room) return;
+    b->beside_block = tw_min(most, b->beside);
+    block = tw_sat_mul(block, b->beside_block);
+    int64_t rest = tw_sat_mul(b->reduced, tw_max(0, all - block));
+    int64_t moving, cycles = tw_sat_add(reading(b, &moving),
+                                        tw_sat_add(b->ends->exec, rest > 0 ? tw_busy_of(b->mac, 1, rest) : 0));
+    bool alone = !b->mac->late && (b->one_buffer || (b->single && units > b->room / 2));
+    cycles = tw_sat_add(cycles, alone ? leaving(b) : b->ends->stretched);
+    if (b->outermost) cycles = tw_sat_add(cycles, waiting(b, block));
+    cycles = tw_max(cycles, tw_sat_add(moving, b->ends->exec + b->ends->stretched));
+    b->best = tw_min(b->best, cycles);
+}
+
+/* All numbers of passes that the block may take over dimension d and those behind it. */
+static void choose_passes(start *b, int d)
+{
+    if (d == b->n_dims) {
+        weigh(b);
+        return;
+    }
+    int64_t size = b->mac->cost.array.size[d], lo = 1, hi = 1;
+    bool parallel = !(b->v->f->loops[d] & b->v->s->reductions);
+    for (unsigned rest = b->v->f->loops[d]; rest; rest &= rest - 1) {
+        lo = tw_sat_mul(lo, b->lo[__builtin_ctz(rest)]);
+        hi = tw_sat_mul(hi, b->hi[__builtin_ctz(rest)]);
+    }
+    for (int64_t x = tw_cdiv(lo, size); x <= b->v->passes[d] && b->best > b->known; x++) {
+        int64_t least = tw_max(lo, b->points[d] - (b->v->passes[d] - x) * size);
+        if (b->single && parallel) least = tw_max(least, (x - 1) * size + 1);
+        if (least > hi || (parallel && least > b->room)) break;
+        b->passes[d] = x;
+        b->least[d] = least;
+        choose_passes(b, d + 1);
+    }
+}
+
+/* Blocks of programs whose outermost reduction loop that is cut belongs to level t: of each parallel loop a tile of the level or,
+ * for those in `inside`, the piece that it cuts. */
+static void choose_block(start *b, int t, unsigned inside)
+{
+    const tw_view *v = b->v;
+    for (int l = 0; l < v->s->op->n_loops; l++) {
+        int64_t extent = v->s->op->loop[l].extent;
+        bool piece = inside >> l & 1, whole = (v->s->reductions >> l & 1) || (piece && t == 0);
+        b->lo[l] = whole ? extent : b->tile_lo[t - piece][l];
+        b->hi[l] = whole ? extent : b->tile_hi[t - piece][l];
+    }
+    b->single = inside == 0 && t == v->f->n_tiled - 1;
+    b->outermost = inside == 0 && t == 0 && !b->single;
+    choose_passes(b, 0);
+}
+
+static void choose_blocks(start *b)
+{
+    const tw_view *v = b->v;
+    unsigned output = v->s->loops[tw_op_output(v->s->op)];
+    for (int t = 0; t < v->f->n_tiled; t++) {
+        unsigned may = v->may[t] & output;
+        bool last = t == v->f->n_tiled - 1;
+        for (unsigned inside = 0; b->best > b->known; inside = (inside - may) & may) {
+            if ((v->may[t] & v->s->reductions) || (last && inside == 0)) choose_block(b, t, inside);
+            if (inside == may) break;
+        }
+        if (v->surely[t] & v->s->reductions) break; /* then no level inside has the outermost one */
+    }
+}
+
+/* ---- unfinished sums that leave ---- */
+
+/* Iterations of the outermost reduction loop that is cut, at least; 0: none can be. */
+static int64_t least_trips(const tw_view *v)
+{
+    int64_t least = 0;
+    for (int t = 0; t < v->f->n_tiled; t++) {
+        for (unsigned rest = v->may[t] & v->s->reductions; rest; rest &= rest - 1) {
+            int l = __builtin_ctz(rest);
+            int64_t n = tw_max(2, tw_cdiv(v->s->op->loop[l].extent, v->hi[t][l]));
+            least = least == 0 ? n : tw_min(least, n);
+        }
+        if (v->surely[t] & v->s->reductions) break;
+    }
+    return least;
+}
+
+/* Cycles of programs in which sums leave before they are finished. */
+static int64_t with_leaving_sums(const start *b)
+{
+    const tw_space *s = b->v->s;
+    int output = tw_op_output(s->op), e = s->mover[b->memory][output];
+    const tw_engine *mover = &s->machine->engine[e];
+    int64_t trips = least_trips(b->v);
+    if (trips == 0 || s->back[b->memory] < 0) return INT64_MAX;
+    if (s->machine->reuse != TW_REUSE_DECLARED) return 0;
+    int64_t sums = tw_sat_mul(s->least[output], s->partial_units), last = s->least[output] * s->elem_units[output];
+    int64_t units = tw_sat_add(last, tw_sat_mul(sums, (trips - 1) * (s->back[b->memory] == e ? 2 : 1)));
+    int64_t busy = tw_cdiv(tw_busy_of(mover, 1, units), mover->count);
+    return tw_sat_add(tw_sat_add(b->ends->fill, b->ends->exec), tw_sat_add(busy, b->ends->leaving));
+}
+
+/* Cycles of programs that take a pass more than the least over some dimension. */
+static int64_t with_more_passes(const start *b)
+{
+    int64_t least = INT64_MAX;
+    for (int d = 0; d < b->n_dims; d++) {
+        int64_t passes = tw_sat_mul(b->beside, b->reduced);
+        for (int k = 0; k < b->n_dims; k++) passes = tw_sat_mul(passes, b->v->passes[k] + (k == d));
+        least = tw_min(least, tw_busy_of(b->mac, b->v->execs[b->v->f->n_tiled], passes));
+    }
+    return tw_sat_add(least, tw_sat_add(b->ends->fill, b->ends->drain));
+}
+
+/* Room for sums in the innermost memory of the output, beside one tile of what else is there. */
+static int64_t room_for_sums(const tw_view *v, int m)
+{
+    const tw_space *s = v->s;
+    int64_t count[TW_MAX_OPERANDS], units[TW_MAX_OPERANDS], room = s->machine->memory[m].size;
+    if (room == TW_UNLIMITED) return INT64_MAX;
+    tw_view_slots(v, m, count, units);
+    for (int o = 0; o < tw_op_output(s->op); o++) room -= count[o] * units[o];
+    return tw_max(room, 0);
+}
+
+static void look_at_loops(start *b)
+{
+    const tw_view *v = b->v;
+    b->beside = b->reduced = 1;
+    for (int d = 0; d < b->n_dims; d++) b->points[d] = 1;
+    for (int l = 0; l < v->s->op->n_loops; l++) {
+        int d = v->f->over.dim[l] - 1;
+        int64_t *product = d >= 0 ? &b->points[d] : v->s->reductions >> l & 1 ? &b->reduced : &b->beside;
+        *product = tw_sat_mul(*product, v->s->op->loop[l].extent);
+    }
+}
+
+/* Tiles as the part has them; where a loop lies over a dimension alone and all its passes are as few as they can be, the units that
+ * are spare in all passes together are spare in any piece of it at most. False: no tiles are like that. */
+static bool look_at_tiles(start *b)
+{
+    const tw_view *v = b->v;
+    for (int l = 0; l < v->s->op->n_loops; l++) {
+        int64_t extent = v->s->op->loop[l].extent;
+        int d = v->f->over.dim[l] - 1;
+        bool alone = d >= 0 && b->points[d] == extent;
+        int64_t size = alone ? b->mac->cost.array.size[d] : 1, spare = alone ? v->passes[d] * size - extent : 0;
+        for (int t = 0; t < v->f->n_tiled; t++) {
+            /* Tiles that a machine takes may be longer than the loop. */
+            b->tile_lo[t][l] = tw_fit_longer(tw_min(v->lo[t][l], extent), size, spare);
+            b->tile_hi[t][l] = fit_shorter(tw_min(v->hi[t][l], extent), size, spare);
+            if (b->tile_lo[t][l] > b->tile_hi[t][l]) return false;
+        }
+    }
+    return true;
+}
+
+/* Whether two of the innermost tiles have no room for their sums. */
+static bool has_one_buffer(const start *b)
+{
+    const tw_space *s = b->v->s;
+    int output = tw_op_output(s->op), last = b->v->f->n_tiled - 1;
+    int64_t units = tw_min(s->partial_units, s->elem_units[output]);
+    for (int l = 0; l < s->op->n_loops; l++)
+        if (tw_space_depends(s, output, l)) units = tw_sat_mul(units, b->tile_lo[last][l]);
+    return units > b->room / 2;
+}
+
+int64_t tw_start_least(const tw_view *v, const tw_ends *ends, int64_t known)
+{
+    const tw_space *s = v->s;
+    const tw_engine *mac = &s->machine->engine[s->machine->compute];
+    int output = tw_op_output(s->op);
+    start b = {.v = v, .ends = ends, .mac = mac, .known = known, .best = INT64_MAX};
+    if (mac->cost.kind != TW_COST_ARRAY || mac->cost.array.stationary || mac->count > 1 || v->skips) return 0;
+    if ((s->resident >> output & 1) || s->machine->pads || s->plain == 0) return 0;
+    b.n_dims = mac->cost.array.n_dims;
+    b.memory = tw_path_innermost(s->path[output]);
+    b.room = room_for_sums(v, b.memory);
+    look_at_loops(&b);
+    b.best = with_more_passes(&b);
+    if (b.best <= known || !look_at_tiles(&b)) return b.best;
+    b.one_buffer = has_one_buffer(&b);
+    b.best = tw_min(b.best, with_leaving_sums(&b));
+    if (b.best > known) choose_blocks(&b);
+    return b.best;
+}
