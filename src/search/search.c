@@ -332,10 +332,11 @@ static tw_status run_stage(course *c, const tw_goal *goal, int64_t budget, const
     return TW_OK;
 }
 
-/* Work for a tie: a part of what the objectives took. */
+/* Work for a tie: a part of what the objectives took, and more where somebody waits for a proof. */
 static int64_t tie_work(const course *c)
 {
     static const int64_t share = 8, least = 100000, most = 2000000;
+    if (c->search->options->prove) return most;
     return tw_clamp(c->hunt.work / share, least, most);
 }
 
