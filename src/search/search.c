@@ -423,18 +423,22 @@ static void fix_goal(course *c, const tw_goal *goal)
  * effort for ties. */
 static tw_status run_ties(course *c, const tw_diag *diag)
 {
+    bool lowered = false;
     if (is_cut_short(c, diag)) return TW_OK;
     for (int i = 0; i < c->asked.n; i++)
         if (c->asked.goal[i].within <= 0) fix_goal(c, &c->asked.goal[i]);
     for (int i = 0; i < c->asked.n; i++) {
         if (c->asked.goal[i].within <= 0) continue;
-        if (value_in_best(c, &c->asked.goal[i]) > c->finding[i].least) TW_TRY(run_tie(c, &c->asked.goal[i], diag));
+        bool above = value_in_best(c, &c->asked.goal[i]) > c->finding[i].least;
+        if (above) TW_TRY(run_tie(c, &c->asked.goal[i], diag));
+        lowered |= above;
         fix_goal(c, &c->asked.goal[i]);
     }
     for (int i = 0; i < TW_N_TIES; i++) {
         const tw_goal tie = tw_goal_tie(i);
         if (find_kept(c, &tie)) continue;
-        if (i > 0) TW_TRY(run_tie(c, &tie, diag)); /* energy is the end of every objective */
+        if (i > 0 || lowered)
+            TW_TRY(run_tie(c, &tie, diag)); /* energy ends every objective, but not those lowered here */
         if (tw_goals_find(&c->stage, &tie) >= 0) fix_goal(c, &tie);
     }
     return TW_OK;
