@@ -49,6 +49,8 @@ int64_t tw_stacked(const int64_t *count, const int64_t *units, int n, int64_t al
 int64_t tw_given_least(const int64_t *count, const int64_t *units, int n);
 /* Elements of the operand that a tile of these lengths touches at least and, away from edges, at most. */
 int64_t tw_footprint_least(const tw_space *space, int operand, const int64_t *len);
+/* Of them those that are touched if the tile is cut further: neither gaps of a stride nor what lies in padding are there. */
+int64_t tw_touched_least(const tw_space *space, int operand, const int64_t *len);
 int64_t tw_footprint_most(const tw_space *space, int operand, const int64_t *len);
 /* Busy cycles of n commands with this work in all, at least; and of one command. */
 int64_t tw_busy_of(const tw_engine *engine, int64_t n, int64_t work);

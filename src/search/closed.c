@@ -203,6 +203,12 @@ static int64_t piece_of(const tw_closed *c, int l)
     return c->level == 0 ? c->v->s->op->loop[l].extent : c->v->lo[c->level - 1][l];
 }
 
+/* Whether tiles of operand i of the list may lie wholly in padding, and take no buffer. */
+static bool is_hollow(const tw_closed *c, int i)
+{
+    return c->v->hollow && c->operand[i] < tw_op_output(c->v->s->op);
+}
+
 /* Units of operand i of the list along so much of the loops, at least: where a stride leaves gaps, tiles that are held one by one
  * need not have them. */
 static int64_t units_along(const tw_closed *c, int i, const int64_t *len)
@@ -210,6 +216,7 @@ static int64_t units_along(const tw_closed *c, int i, const int64_t *len)
     const tw_space *s = c->v->s;
     int o = c->operand[i];
     int64_t points = s->elem_units[o];
+    if (is_hollow(c, i)) return tw_sat_mul(points, tw_touched_least(s, o, len));
     for (int l = 0; l < s->op->n_loops; l++)
         if (tw_space_depends(s, o, l)) points = tw_sat_mul(points, len[l]);
     return tw_min(points, tw_view_units(c->v, o, len));
@@ -226,7 +233,7 @@ static int64_t units_of(const tw_closed *c, int i, unsigned inside, bool all)
         len[l] = piece_of(c, l);
         tiles = tw_sat_mul(tiles, tw_cdiv(len[l], v->hi[c->level][l]));
     }
-    if (v->s->machine->memory[c->memory].whole) tiles = 1; /* one buffer may hold all of it */
+    if (v->s->machine->memory[c->memory].whole || is_hollow(c, i)) tiles = 1; /* one buffer may hold all of it */
     return tw_max(units_along(c, i, len), tw_sat_mul(tiles, c->one[i]));
 }
 

@@ -102,7 +102,7 @@ static bool can_hold(const floor_search *f)
         int64_t len[TW_MAX_LOOPS];
         for (int l = 0; l < s->op->n_loops; l++)
             len[l] = f->idle[l] >= 0 && f->rank[f->idle[l]] > f->rank[i] ? f->len[l] : 1;
-        int64_t elems = tw_footprint_least(s, f->operand[i], len);
+        int64_t elems = tw_touched_least(s, f->operand[i], len);
         load[i] = (tw_load_of){f->operand[i], tw_sat_mul(s->elem_units[f->operand[i]], elems)};
     }
     return tw_have_room(s, load, f->n, (const int[]){f->memory, s->machine->n_memories - 1}, left);

@@ -6,6 +6,7 @@
 #include "tile/traffic.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* ---- what the operator needs anyhow ---- */
 
@@ -265,6 +266,39 @@ int64_t tw_stacked(const int64_t *count, const int64_t *units, int n, int64_t al
         if (end > INT64_MAX / 2) return INT64_MAX;
     }
     return end;
+}
+
+/* The most positions from one that the axis takes to the next, in tiles of these lengths. */
+static int64_t gap_of(const tw_axis *axis, const int64_t *len)
+{
+    int64_t gap = 1, reach = 0, last = 0;
+    for (int i = 0; i < axis->n_terms; i++) { /* the next larger coefficient; equal ones add to the reach */
+        int64_t coef = INT64_MAX, more = 0;
+        for (int k = 0; k < axis->n_terms; k++) {
+            int64_t c = llabs(axis->term[k].coef);
+            if (len[axis->term[k].loop] > 1 && c > last) coef = tw_min(coef, c);
+        }
+        for (int k = 0; k < axis->n_terms && coef < INT64_MAX; k++)
+            if (llabs(axis->term[k].coef) == coef) more = tw_sat_add(more, coef * (len[axis->term[k].loop] - 1));
+        if (coef == INT64_MAX) break;
+        gap = tw_max(gap, coef - reach);
+        reach = tw_sat_add(reach, more);
+        last = coef;
+    }
+    return gap;
+}
+
+int64_t tw_touched_least(const tw_space *s, int o, const int64_t *len)
+{
+    int64_t n = 1;
+    for (int a = 0; a < s->op->operand[o].n_axes; a++) {
+        const tw_axis *axis = &s->op->operand[o].axis[a];
+        int64_t least = tw_axis_stretch(axis, len) - s->overhang[o][a];
+        if (axis->divisor > 1) least = axis->floors ? tw_cdiv(least, axis->divisor) : least / axis->divisor;
+        int64_t gap = gap_of(axis, len), edge = s->overhang[o][a] == 0 && axis->divisor == 1 ? gap - 1 : 0;
+        n *= (tw_clamp(least, 0, axis->extent) + edge) / gap; /* it ends where it touches unless it is clipped */
+    }
+    return n;
 }
 
 int64_t tw_footprint_least(const tw_space *s, int o, const int64_t *len)

@@ -332,10 +332,11 @@ static tw_status run_stage(course *c, const tw_goal *goal, int64_t budget, const
     return TW_OK;
 }
 
-/* Work for a tie: a part of what the objectives took. */
+/* Work for a tie: a part of what the objectives took, and more where somebody waits for a proof. */
 static int64_t tie_work(const course *c)
 {
     static const int64_t share = 8, least = 100000, most = 2000000;
+    if (c->search->options->prove) return most;
     return tw_clamp(c->hunt.work / share, least, most);
 }
 
@@ -422,18 +423,22 @@ static void fix_goal(course *c, const tw_goal *goal)
  * effort for ties. */
 static tw_status run_ties(course *c, const tw_diag *diag)
 {
+    bool lowered = false;
     if (is_cut_short(c, diag)) return TW_OK;
     for (int i = 0; i < c->asked.n; i++)
         if (c->asked.goal[i].within <= 0) fix_goal(c, &c->asked.goal[i]);
     for (int i = 0; i < c->asked.n; i++) {
         if (c->asked.goal[i].within <= 0) continue;
-        if (value_in_best(c, &c->asked.goal[i]) > c->finding[i].least) TW_TRY(run_tie(c, &c->asked.goal[i], diag));
+        bool above = value_in_best(c, &c->asked.goal[i]) > c->finding[i].least;
+        if (above) TW_TRY(run_tie(c, &c->asked.goal[i], diag));
+        lowered |= above;
         fix_goal(c, &c->asked.goal[i]);
     }
     for (int i = 0; i < TW_N_TIES; i++) {
         const tw_goal tie = tw_goal_tie(i);
         if (find_kept(c, &tie)) continue;
-        if (i > 0) TW_TRY(run_tie(c, &tie, diag)); /* energy is the end of every objective */
+        if (i > 0 || lowered)
+            TW_TRY(run_tie(c, &tie, diag)); /* energy ends every objective, but not those lowered here */
         if (tw_goals_find(&c->stage, &tie) >= 0) fix_goal(c, &tie);
     }
     return TW_OK;

@@ -252,8 +252,8 @@ static void add_pauses(const level *v, choice *c)
     const tw_machine *machine = v->leaf->space->machine;
     int adder = tw_machine_adder(machine, v->memory);
     if (adds && adder >= 0) {
+        pauses++; /* the last sum comes behind all executions; those that share their engine are rows of their own */
         if (machine->engine[adder].shares >= 0) pauses = tw_max(pauses, outputs * (partials - 1));
-        pauses++;
         cycles += tw_cost_cycles(&machine->engine[adder].cost,
                                  tw_max(1, v->small[output] / v->leaf->space->elem_units[output]));
     }

@@ -11,6 +11,7 @@ typedef struct maker {
     brute_case *out;
     bool async, cluster, group, array, window;
     bool barrier; /* then all costs are of descriptors and kernels */
+    bool pads;    /* loops are padded to whole tiles               */
     int n_memories;
     unsigned holds[4];    /* 1 activations, 2 output, 4 weights */
     const char *roles;    /* that a mover says it carries       */
@@ -269,14 +270,16 @@ static void print_kernel(maker *m, FILE *f, const char *key)
     fprintf(f, "}");
 }
 
-/* Rows and columns, lanes, or three dimensions. */
+/* Rows and columns, or one to four dimensions with names. */
 static void print_array(maker *m, FILE *f, int64_t latency)
 {
-    int64_t shape = pick(m, m->array ? 1 : 0, 3), most = m->array ? 4 : 3;
-    fprintf(f, "cost: {array: %s%" PRId64, shape < 2 ? "[" : "{lanes: ", pick(m, 1, most));
-    if (shape != 2) fprintf(f, ", %s%" PRId64, shape == 3 ? "columns: " : "", pick(m, 1, most));
-    if (shape == 3) fprintf(f, ", depth: %" PRId64, pick(m, 1, most - 1));
-    fprintf(f, "%s, latency: %" PRId64, shape < 2 ? "]" : "}", latency);
+    static const char *const name[] = {"lanes", "columns", "depth", "groups"};
+    int64_t n_dims = chance(m, m->array ? 3 : 2) ? 0 : pick(m, 1, chance(m, 4) ? 4 : 3), most = m->array ? 4 : 3;
+    if (n_dims == 0) fprintf(f, "cost: {array: [%" PRId64 ", %" PRId64 "]", pick(m, 1, most), pick(m, 1, most));
+    for (int64_t d = 0; d < n_dims; d++)
+        fprintf(f, "%s%s: %" PRId64 "%s", d == 0 ? "cost: {array: {" : ", ", name[d],
+                pick(m, 1, d < 2 ? most : most - 1), d + 1 < n_dims ? "" : "}");
+    fprintf(f, ", latency: %" PRId64, latency);
     if (chance(m, 4)) {
         static const char *const stays[] = {"activations", "weights", "output"};
         fprintf(f, ", stationary: %s, block_least: %" PRId64, stays[pick(m, 0, 2)], pick(m, 1, 6));
@@ -286,7 +289,7 @@ static void print_array(maker *m, FILE *f, int64_t latency)
 
 static void print_cost(maker *m, FILE *f, bool computes)
 {
-    if (m->cluster && (m->barrier || !chance(m, 4))) {
+    if (m->cluster && !(computes && m->array) && (m->barrier || !chance(m, 4))) {
         if (computes)
             print_kernel(m, f, "cost");
         else
@@ -381,14 +384,15 @@ static void print_compute(maker *m, FILE *f, int on)
     }
     if (m->async && chance(m, m->array ? 3 : 4)) fprintf(f, "unrolls: parallel, ");
     if (chance(m, 8)) fprintf(f, "min_tile: 2, ");
-    if (!m->cluster && chance(m, 6)) fprintf(f, "tile_multiple: %" PRId64 ", ", pick(m, 2, 3));
-    if (!m->cluster && chance(m, 8)) print_sizes(m, f);
+    bool multiple = chance(m, m->cluster ? 8 : 6);
+    if (multiple) fprintf(f, "tile_multiple: %" PRId64 ", ", pick(m, 2, 3));
+    if (multiple && (m->cluster || chance(m, 4))) fprintf(f, "multiple_loops: parallel, ");
+    if (!m->pads && chance(m, 8)) print_sizes(m, f);
     if (chance(m, 8)) fprintf(f, "pad_limit: half-kernel, ");
     if (chance(m, 2)) fprintf(f, "energy: %" PRId64 " pJ, ", pick(m, 0, 9));
-    if (m->cluster && chance(m, 8)) fprintf(f, "tile_multiple: 2, multiple_loops: parallel, ");
     if (m->cluster && chance(m, 3)) fprintf(f, "writes: end, ");
     if (m->cluster && chance(m, 8)) fprintf(f, "count: 2, ");
-    if (m->cluster && chance(m, 4)) {
+    if (m->cluster && !m->array && chance(m, 4)) {
         fprintf(f, "cost_of: {");
         print_kernel(m, f, "add");
         fprintf(f, "}, ");
@@ -501,13 +505,14 @@ static void make_machine(maker *m, int64_t least, int64_t all)
     FILE *f = fmemopen(m->out->machine, sizeof m->out->machine, "w");
     if (!f) abort();
     m->n_memories = m->cluster ? (chance(m, 4) ? 3 : 2) : chance(m, 8) ? 4 : chance(m, 2) ? 3 : 2;
-    m->barrier = m->cluster && chance(m, 4);
+    m->barrier = m->cluster && !m->array && chance(m, 4);
     choose_paths(m);
     fprintf(f, "machine: m\nunit: %s\ntiming: %s\n", all < 0 ? "element" : "byte", m->async ? "async" : "lockstep");
     if (m->async) fprintf(f, "reuse: %s\n", chance(m, m->cluster ? 8 : 2) ? "declared" : "resident");
     if (m->barrier) fprintf(f, "barrier: %s\n", milli(m, 9));
     if (m->cluster && chance(m, 2)) fprintf(f, "launch: %s\n", milli(m, 50));
-    if (m->cluster && chance(m, 4)) fprintf(f, "pad_to: tile\n");
+    m->pads = m->cluster && chance(m, 4);
+    if (m->pads) fprintf(f, "pad_to: tile\n");
     print_memories(m, f, least, all < 0 ? -all : all);
     if (m->async)
         print_async(m, f);
@@ -564,7 +569,10 @@ void brute_random_make(uint64_t *rng, brute_wish wish, brute_case *out)
                .group = wish.group,
                .array = wish.array,
                .window = wish.window};
-    if (wish.group) m.cluster = chance(&m, 2);
+    m.cluster |=
+        wish.timing == TW_ASYNC && (wish.group ? chance(&m, 2) : (wish.array || wish.window) && chance(&m, 3));
+    m.array |= wish.timing == TW_ASYNC && (wish.group || wish.cluster || wish.window) && chance(&m, 4);
+    m.window |= wish.array && chance(&m, 4);
     while (!try_case(&m, wish)) continue;
 }
 
@@ -589,9 +597,13 @@ static tw_objective random_objective(uint64_t *rng, const tw_machine *machine)
 
 brute_goal brute_random_goal(uint64_t *rng, const tw_machine *machine)
 {
+    static const double share[] = {0, 0, 0, 0.01, 0.1, 0.5};
     brute_goal goal = {.n = (int)tw_test_pick(rng, 1, 2)};
-    if (goal.n > 1) goal.n = (int)tw_test_pick(rng, 2, 3), goal.pareto = tw_test_pick(rng, 0, 1);
-    for (int i = 0; i < goal.n; i++) goal.objective[i] = random_objective(rng, machine);
+    if (goal.n > 1) goal.n = (int)tw_test_pick(rng, 2, 3), goal.pareto = tw_test_pick(rng, 0, 2) == 0;
+    for (int i = 0; i < goal.n; i++) {
+        goal.objective[i] = random_objective(rng, machine);
+        if (i + 1 < goal.n && !goal.pareto) goal.within[i] = share[tw_test_pick(rng, 0, 5)];
+    }
     return goal;
 }
 
@@ -603,5 +615,6 @@ void brute_goal_text(const brute_goal *goal, char *out, size_t room)
         const tw_objective *o = &goal->objective[i];
         n += snprintf(out + n, room - (size_t)n, "%s%s%s%s", i ? "," : "", word[o->measure], o->at ? ":" : "",
                       o->at ? o->at : "");
+        if (goal->within[i] > 0) n += snprintf(out + n, room - (size_t)n, "+%g%%", 100 * goal->within[i]);
     }
 }

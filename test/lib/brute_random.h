@@ -10,7 +10,10 @@
  * the order of the program, loops that are padded, a launch, a barrier; and operators may have one fused behind them.
  *
  * A *group* is a product with one or two operators fused behind it, of types of all widths, on a cluster or on another async
- * machine, with every way to place buffers, aligned or not. */
+ * machine, with every way to place buffers, aligned or not.
+ *
+ * What is not wished for occurs, too: clusters with arrays, windows that slide over clusters and arrays, groups on arrays. Machines with ports,
+ * memories that are private per array dimension, or several compute engines are not drawn: `plan` refuses them. */
 #ifndef TW_BRUTE_RANDOM_H
 #define TW_BRUTE_RANDOM_H
 #include "brute.h"
@@ -26,7 +29,7 @@ typedef struct brute_wish {
     bool full;     /* counted as brute_space says */
     bool cluster;  /* async                       */
     bool group;    /* async                       */
-    bool array;    /* async, and computes on an array of one to three dimensions */
+    bool array;    /* async, and computes on an array of one to four dimensions */
     bool window;   /* operators have windows that overlap, which may slide */
 } brute_wish;
 
@@ -37,9 +40,10 @@ void brute_random_make(uint64_t *rng, brute_wish wish, brute_case *out);
 typedef struct brute_goal {
     int n;
     tw_objective objective[TW_MAX_OBJECTIVES];
+    double within[TW_MAX_OBJECTIVES]; /* of all but the last: how far above its least it may be */
     bool pareto;
 } brute_goal;
 brute_goal brute_random_goal(uint64_t *rng, const tw_machine *machine);
-/* "latency, traffic:dma" */
+/* "latency+1%,traffic:dma" */
 void brute_goal_text(const brute_goal *goal, char *out, size_t room);
 #endif

@@ -165,4 +165,52 @@ YAML
 expect 0 plan workload.yaml -m machine.yaml
 says out.txt "latency 2 cycles, proven"
 
+
+# What the search proves is what simulating every point of the space finds.
+same_as_exhaustive() { # MACHINE OBJECTIVES BUFFERS, and the operator in workload.yaml
+    expect 0 plan workload.yaml -m "$found/$1" --objective="$2" --max-buffers="$3" --exhaustive -o out
+    all=$(sed -nE 's/^  search +(.*), proven.*/\1/p' out.txt)
+    expect 0 plan workload.yaml -m "$found/$1" --objective="$2" --max-buffers="$3" --prove -o out
+    says out.txt "search      $all, proven"
+}
+
+# An input that is kept was held in as many buffers as it has tiles, those in padding included.
+cat >workload.yaml <<'YAML'
+workload: w
+ops:
+  - name: op
+    compute: multiply-add
+    loops: {c: 2, ox: 1, kx: 2}
+    reduce: [kx]
+    reads: {ifm: {dtype: i8, at: [ox + kx], shape: [1]}, w: {dtype: i8, at: [c, kx]}}
+    writes: {ofm: {at: [c, ox]}}
+YAML
+same_as_exhaustive padded-tile.yaml traffic:dma 1
+
+# .. or with the gaps that its stride leaves between those tiles that are not in padding.
+cat >workload.yaml <<'YAML'
+workload: w
+ops:
+  - name: op
+    compute: multiply-add
+    loops: {c: 3, ox: 3, kx: 1}
+    reduce: [kx]
+    reads: {ifm: {dtype: i16, at: [2*ox + kx - 1], shape: [2]}, w: {dtype: i32, at: [c, kx]}}
+    writes: {ofm: {at: [c, ox]}}
+YAML
+same_as_exhaustive padded-stride.yaml energy,latency 1
+
+# The last sum of an adder that shares the engine of the executions was counted twice.
+cat >workload.yaml <<'YAML'
+workload: w
+ops:
+  - name: op
+    compute: multiply-add
+    loops: {n: 1, k: 4}
+    reduce: [k]
+    reads: {ifm: {dtype: i8, at: [k]}, w: {dtype: i32, at: [n, k]}}
+    writes: {ofm: {at: [n]}}
+YAML
+same_as_exhaustive shared-adder.yaml ticks 2
+
 exit $failed

@@ -1,8 +1,7 @@
 /* test/search/test_objectives.c - lists of objectives: a later one never costs an earlier one, more than it may.
  *
- * Small problems are held against trying everything: every mapping is costed, and the list is worked off as its definition
- * says, one objective after the other, over the mappings that are left. Larger ones, whose searches give up, have laws. */
-#include "brute_random.h"
+ * Laws of problems whose searches give up. Small ones are held against trying everything by test_brute.c. */
+#include "brute_table.h"
 #include "plan/plan.h"
 #include "tw_read.h"
 
@@ -26,14 +25,6 @@ static problem random_problem(uint64_t *rng, int64_t limit)
     CHECK_EQ(tw_model_parse(p.ctx, "workload", p.c.workload, &p.model), TW_OK);
     CHECK_EQ(tw_machine_parse(p.ctx, "machine", p.c.machine, &p.machine), TW_OK);
     return p;
-}
-
-/* Where buffers are packed their end is the packer's, which brute force does not ask. */
-static bool is_packed(const problem *p)
-{
-    for (int m = 1; m < p->machine->n_memories; m++)
-        if (p->machine->memory[m].placement == TW_PLACE_LIFETIME) return true;
-    return false;
 }
 
 static tw_search_options options_of(const problem *p, const brute_goal *goal, const double *within)
@@ -78,125 +69,6 @@ static brute_goal random_list(uint64_t *rng, const tw_machine *machine, double *
     for (int i = 0; i < list.n; i++)
         within[i] = i + 1 < list.n ? share[tw_test_pick(rng, 0, (int64_t)TW_COUNT(share) - 1)] : 0;
     return list;
-}
-
-/* ---- against trying everything ---- */
-
-enum { MOST_OUTCOMES = 8192 };
-typedef struct every {
-    int64_t n;
-    tw_outcome outcome[MOST_OUTCOMES];
-    bool left[MOST_OUTCOMES]; /* not ruled out so far */
-} every;
-
-static void collect(void *user, const tw_op_map *map, const tw_outcome *outcome)
-{
-    every *e = user;
-    (void)map;
-    CHECK(e->n < MOST_OUTCOMES);
-    e->left[e->n] = true;
-    e->outcome[e->n++] = *outcome;
-}
-
-/* The measures once more, written as a user would. */
-static double measured(const tw_machine *machine, const tw_objective *objective, const tw_outcome *o)
-{
-    double sum = 0;
-    switch (objective->measure) {
-    case TW_CYCLES: return (double)o->cycles;
-    case TW_TICKS: return (double)o->ticks;
-    case TW_ENERGY: return (double)o->energy_fj;
-    case TW_EDP: return (double)o->energy_fj * (double)o->cycles;
-    case TW_PEAK:
-        if (objective->at) return (double)o->used[tw_machine_find_memory(machine, objective->at)];
-        for (int m = 1; m < machine->n_memories; m++) sum += (double)o->used[m];
-        return sum;
-    default: break;
-    }
-    int memory = tw_machine_find_memory(machine, objective->at);
-    if (memory >= 0) return (double)o->crossed[memory];
-    for (int e = 0; e < machine->n_engines; e++)
-        if (strcmp(machine->engine[e].name, objective->at) == 0) return (double)o->moved[e];
-    abort();
-}
-
-static double least_of(const every *e, const tw_machine *machine, const tw_objective *objective)
-{
-    double least = INFINITY;
-    for (int64_t i = 0; i < e->n; i++)
-        if (e->left[i]) least = fmin(least, measured(machine, objective, &e->outcome[i]));
-    return least;
-}
-
-/* Rules out what is above. */
-static void keep(every *e, const tw_machine *machine, const tw_objective *objective, double most)
-{
-    for (int64_t i = 0; i < e->n; i++)
-        e->left[i] = e->left[i] && measured(machine, objective, &e->outcome[i]) <= most;
-}
-
-static bool check_value(const char *what, int i, double is, double should)
-{
-    if (is == should) return true;
-    fprintf(stderr, "---- objective %d: %s is %.17g instead of %.17g\n", i + 1, what, is, should);
-    return false;
-}
-
-/* Works the list off, and compares what the search said; then what decides among equals. */
-static bool check_list(const problem *p, const brute_goal *goal, const double *within, every *e)
-{
-    const tw_plan *plan;
-    const tw_search_options options = options_of(p, goal, within);
-    const tw_search_result *r = search(p, &options, &plan);
-    static const tw_objective tie[] = {{TW_ENERGY, NULL}, {TW_CYCLES, NULL}, {TW_PEAK, NULL}};
-    if (!r && e->n > 0) fprintf(stderr, "---- %s\n", tw_context_message(p->ctx, 0));
-    if (!r) return e->n == 0;
-    bool good = e->n > 0 && r->proven && r->ending == TW_END_DONE;
-    if (!good) fprintf(stderr, "---- %s, ending %d\n", r->proven ? "proven" : "not proven", (int)r->ending);
-    for (int i = 0; i < goal->n; i++) {
-        double least = least_of(e, p->machine, &goal->objective[i]);
-        good = check_value("the least", i, r->least[i], least) && good;
-        good = check_value("the bound", i, r->bounds[i], least) && good;
-        good = good && r->within[i] == within[i];
-        keep(e, p->machine, &goal->objective[i], floor(least * within[i]) + least);
-    }
-    for (int i = 0; i < goal->n; i++) { /* as small as those behind it leave it */
-        double least = least_of(e, p->machine, &goal->objective[i]);
-        good = check_value("the value", i, r->value[i], least) && good;
-        keep(e, p->machine, &goal->objective[i], least);
-    }
-    const tw_summary *sum = tw_plan_op_summary(plan, 0);
-    for (int i = 0; i < 2; i++) {
-        double least = least_of(e, p->machine, &tie[i]);
-        good = check_value("the tie", goal->n + i, (double)(i ? sum->cycles : sum->energy_fj), least) && good;
-        keep(e, p->machine, &tie[i], least);
-    }
-    double used = 0;
-    for (int m = 1; m < tw_plan_n_memories(plan); m++) used += (double)tw_plan_memory_use(plan, 0, m)->static_units;
-    return (is_packed(p) || check_value("the memory", goal->n + 2, used, least_of(e, p->machine, &tie[2]))) && good;
-}
-
-TEST(a_list_is_worked_off_as_its_definition_says)
-{
-    enum { CASES = 400, LIMIT = 3000 };
-    uint64_t rng = tw_test_seed();
-    every *e = malloc(sizeof *e);
-    CHECK(e != NULL);
-    for (int i = 0; i < CASES; i++) {
-        double within[TW_MAX_OBJECTIVES];
-        problem p = random_problem(&rng, LIMIT);
-        brute_goal goal = random_list(&rng, p.machine, within);
-        bool peaks = false;
-        for (int k = 0; k < goal.n; k++) peaks |= goal.objective[k].measure == TW_PEAK;
-        e->n = 0;
-        brute_run(&(brute_space){p.model, p.machine, p.c.max_buffers, false}, collect, e);
-        bool good = (peaks && is_packed(&p)) || check_list(&p, &goal, within, e);
-        if (!good) show(&p, &goal, within, "not what trying everything gives");
-        CHECK(good);
-        tw_context_free(p.ctx);
-        if (!good) break;
-    }
-    free(e);
 }
 
 /* ---- laws of searches that give up ---- */
@@ -278,8 +150,8 @@ TEST(nothing_that_was_proven_is_beaten_by_the_plan_of_another_objective)
         for (int k = 0; k < OBJECTIVES; k++)
             for (int other = 0; other < OBJECTIVES && result[k] && result[k]->proven; other++)
                 good = good && result[other] &&
-                       measured(p.machine, &objective[k], &outcome[k]) <=
-                           measured(p.machine, &objective[k], &outcome[other]);
+                       brute_measure(p.machine, &objective[k], &outcome[k]) <=
+                           brute_measure(p.machine, &objective[k], &outcome[other]);
         if (!good) show(&p, &(brute_goal){0}, NULL, "an objective is beaten by another one's plan");
         CHECK(good);
         tw_context_free(p.ctx);
