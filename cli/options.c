@@ -35,6 +35,8 @@ enum {
     KEY_MAP,
     KEY_TRACE,
     KEY_TIME_LIMIT,
+    KEY_RULES,
+    KEY_ANY_SIZES,
 };
 
 /* ---- values ---- */
@@ -242,9 +244,16 @@ static error_t hand_down(struct argp_state *state, int n_children)
     {                                                                                             \
         "output", 'o', "DIR", 0, "folder for report.html, report.txt, plan.json, mapping.yaml", 0 \
     }
-#define OPTION_MACHINE                                                                              \
-    {                                                                                               \
-        "machine", 'm', "MACHINE", 0, "a built-in machine (see 'tilewright machines') or a file", 0 \
+#define OPTION_MACHINE                                                                                        \
+    {                                                                                                         \
+        "machine", 'm', "MACHINE", 0,                                                                         \
+            "a built-in machine (see 'tilewright machines') or a file; files of other tools: each of them", 0 \
+    }
+#define OPTION_RULES                                                                                              \
+    {                                                                                                             \
+        "rules", KEY_RULES, "NAME", 0,                                                                            \
+            "count as native (simulated), timeloop, zigzag, or all side by side; default: as the machine's file", \
+            0                                                                                                     \
     }
 #define OPTION_MAPPING                                                  \
     {                                                                   \
@@ -290,6 +299,21 @@ static void require(const struct argp_state *state, const char *value, const cha
     if (!value) argp_error(state, "%s is missing", what);
 }
 
+static const char *const rules_words[] = {[TW_RULES_NATIVE] = "native",
+                                          [TW_RULES_TIMELOOP] = "timeloop",
+                                          [TW_RULES_ZIGZAG] = "zigzag",
+                                          [RULES_ALL] = "all",
+                                          NULL};
+
+/* Machines of other tools are described by several files. */
+static void take_machine(const char *arg, const struct argp_state *state)
+{
+    cli_options *o = ((parser *)state->input)->out;
+    if (o->n_machine_files == CLI_MAX_FILES) argp_error(state, "more than %d files of machines", CLI_MAX_FILES);
+    o->machine_file[o->n_machine_files++] = arg;
+    o->machine = o->machine_file[0];
+}
+
 /* A network that only shows itself needs no machine. */
 static bool needs_machine(const cli_options *o)
 {
@@ -303,7 +327,8 @@ static error_t parse_workload(int key, char *arg, struct argp_state *state)
 {
     cli_options *o = ((parser *)state->input)->out;
     switch (key) {
-    case 'm': o->machine = arg; break;
+    case 'm': take_machine(arg, state); break;
+    case KEY_RULES: o->rules = (int)value_word(state, "--rules", arg, rules_words); break;
     case 'o': o->folder = o->file = folder(state, arg); break;
     case ARGP_KEY_ARG: return take_workload(arg, state);
     case ARGP_KEY_END: require(state, o->workload, "the workload"); break;
@@ -319,6 +344,8 @@ static error_t parse_workload(int key, char *arg, struct argp_state *state)
 
 static error_t parse_plan(int key, char *arg, struct argp_state *state)
 {
+    if (key == KEY_ANY_SIZES) ((parser *)state->input)->out->any_sizes = true;
+    if (key == KEY_ANY_SIZES) return 0;
     return key == ARGP_KEY_INIT ? hand_down(state, 5) : parse_workload(key, arg, state);
 }
 
@@ -395,6 +422,7 @@ static void parse(const struct argp *argp, int argc, char **argv, cli_options *o
 {
     parser p = {.out = out, .terminal.colour = "auto"};
     out->verify = true;
+    out->rules = RULES_OF_FILES;
     out->search.size = sizeof out->search;
     out->injection.size = sizeof out->injection;
     out->network.open.size = sizeof out->network.open;
@@ -436,7 +464,12 @@ void cli_options_plan(int argc, char **argv, cli_options *out)
         "writes it to a folder (default: out). WORKLOAD is a line such as matmul:128x128x512, a YAML file or an "
         "ONNX "
         "file.";
-    static const struct argp_option options[] = {OPTION_MACHINE, OPTION_OUTPUT, {0}};
+    static const struct argp_option options[] = {
+        OPTION_MACHINE,
+        OPTION_RULES,
+        {"any-sizes", KEY_ANY_SIZES, 0, 0, "by other tools' rules: tiles need not divide what they cut", 0},
+        OPTION_OUTPUT,
+        {0}};
     static const struct argp argp = {options, parse_plan, "WORKLOAD", doc, children, 0, 0};
     *out = (cli_options){.folder = "out"};
     parse(&argp, argc, argv, out);
@@ -447,8 +480,8 @@ void cli_options_eval(int argc, char **argv, cli_options *out)
     static const struct argp_child children[] = {
         {&report_argp, 0, 0, 0}, {&options_network_argp, 0, 0, 0}, {&options_plot_argp, 0, 0, 0}, {0}};
     static const char doc[] = "Answers what a mapping of WORKLOAD costs, whether it fits, and why not.";
-    static const struct argp_option options[] = {OPTION_MACHINE,    OPTION_MAPPING, OPTION_LOWERING,
-                                                 OPTION_TIME_LIMIT, OPTION_OUTPUT,  {0}};
+    static const struct argp_option options[] = {
+        OPTION_MACHINE, OPTION_MAPPING, OPTION_LOWERING, OPTION_RULES, OPTION_TIME_LIMIT, OPTION_OUTPUT, {0}};
     static const struct argp argp = {options, parse_eval, "WORKLOAD", doc, children, 0, 0};
     *out = (cli_options){0};
     parse(&argp, argc, argv, out);

@@ -1,0 +1,204 @@
+/* src/api/rivals.c - the public functions about other tools' files, see tilewright/rivals.h. */
+#include "api/options.h"
+#include "plan/context.h"
+#include "rivals/rival.h"
+#include "write/json.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- reading ---- */
+
+static tw_status read_trees(tw_context *ctx, const tw_rival_file *file, int n, const tw_rival **out)
+{
+    tw_rival *rival;
+    TW_ALLOC(ctx->arena, rival, 1);
+    TW_TRY(tw_rival_read(file, n, tw_context_work(ctx), rival));
+    *out = rival;
+    return TW_OK;
+}
+
+tw_status tw_rival_open(tw_context *ctx, const char *const *path, int n, const tw_rival **out)
+{
+    tw_rival_file *file;
+    TW_ALLOC(ctx->arena, file, n + 1);
+    for (int i = 0; i < n; i++) {
+        const char *bytes;
+        size_t length;
+        file[i].name = tw_arena_printf(ctx->arena, "%s", path[i]);
+        if (!file[i].name) return TW_ERR_NOMEM;
+        TW_TRY(tw_file_read(file[i].name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, &bytes, &length));
+        TW_TRY(tw_tree_parse(file[i].name, bytes, length, ctx->arena, &ctx->diag, &file[i].root));
+    }
+    return read_trees(ctx, file, n, out);
+}
+
+tw_status tw_rival_parse(tw_context *ctx, const tw_rival_text *given, int n, const tw_rival **out)
+{
+    tw_rival_file *file;
+    TW_ALLOC(ctx->arena, file, n + 1);
+    for (int i = 0; i < n; i++) {
+        file[i].name = tw_arena_printf(ctx->arena, "%s", given[i].name);
+        if (!file[i].name) return TW_ERR_NOMEM;
+        TW_TRY(tw_tree_parse(file[i].name, given[i].text, strlen(given[i].text), ctx->arena, &ctx->diag,
+                             &file[i].root));
+    }
+    return read_trees(ctx, file, n, out);
+}
+
+static tw_rules kind_of(const char *path, tw_arena *arena)
+{
+    tw_diag quiet = {.muted = true};
+    const char *bytes;
+    size_t n;
+    const tw_node *root;
+    if (tw_file_read(path, TW_INPUT_BYTES_MAX, arena, &quiet, &bytes, &n) != TW_OK) return TW_RULES_NATIVE;
+    if (tw_tree_parse(path, bytes, n, arena, &quiet, &root) != TW_OK) return TW_RULES_NATIVE;
+    const tw_rival_tool *tool = tw_rival_tool_of(root);
+    return tool ? tool->rules : TW_RULES_NATIVE;
+}
+
+tw_rules tw_rival_kind(const char *path)
+{
+    tw_arena *arena = tw_oneline_is(path) ? NULL : tw_arena_new();
+    if (!arena) return TW_RULES_NATIVE;
+    tw_rules rules = kind_of(path, arena);
+    tw_arena_free(arena);
+    return rules;
+}
+
+tw_rules tw_rival_rules(const tw_rival *rival) { return rival->tool->rules; }
+int tw_rival_n_layers(const tw_rival *rival) { return rival->n_layers; }
+const char *tw_rival_layer_name(const tw_rival *rival, int layer) { return rival->layer[layer].name; }
+bool tw_rival_is_mapped(const tw_rival *rival, int layer) { return rival->layer[layer].nest != NULL; }
+
+/* ---- counting and searching ---- */
+
+tw_status tw_rival_count(tw_context *ctx, const tw_rival *rival, int layer, tw_rules rules, const tw_account **out)
+{
+    tw_account *account;
+    const tw_rival_tool *tool = tw_rival_tool_for(rules);
+    const tw_rival_layer *l = &rival->layer[layer];
+    if (!l->nest) return tw_diag_error(&ctx->diag, l->loc, "no mapping of '%s' was given", l->name);
+    if (!tool || !tool->count)
+        return tw_diag_error(&ctx->diag, l->loc, "'%s' cannot be counted by the rules '%s'", l->name,
+                             tw_rules_word(rules));
+    TW_ALLOC(ctx->arena, account, 1);
+    TW_TRY(tool->count(rival, layer, tw_context_work(ctx), account));
+    TW_TRY(tw_account_check(account, &ctx->diag));
+    *out = account;
+    return TW_OK;
+}
+
+tw_status tw_rival_search(tw_context *ctx, const tw_rival *rival, int layer, const tw_rival_search_options *options,
+                          const tw_rival_found **out)
+{
+    tw_rival_search_options own;
+    tw_rival_found *found;
+    TW_TRY(tw_rival_search_options_take(options, &ctx->diag, &own));
+    if (own.measure != TW_CYCLES && own.measure != TW_ENERGY && own.measure != TW_EDP)
+        return tw_diag_error(&ctx->diag, (tw_loc){0},
+                             "by the rules of other tools a search makes latency, energy or EDP small");
+    TW_ALLOC(ctx->arena, found, 1);
+    int64_t start = tw_deadline_now();
+    TW_TRY(rival->tool->search(rival, layer, &own, tw_context_work(ctx), found));
+    found->seconds = tw_deadline_since(start);
+    *out = found;
+    return TW_OK;
+}
+
+/* ---- printing ---- */
+
+static tw_status write_text(tw_context *ctx, tw_text *text, FILE *out)
+{
+    return tw_text_write(text, &ctx->diag, out);
+}
+
+tw_status tw_account_print_text(tw_context *ctx, const tw_account *account, FILE *out)
+{
+    tw_text text = {0};
+    tw_account_print(account, &text);
+    return write_text(ctx, &text, out);
+}
+
+static void print_json_line(tw_json *j, const tw_account_line *line)
+{
+    tw_json_open(j, '{');
+    tw_json_key_string(j, "memory", line->memory);
+    tw_json_key_string(j, "operand", line->operand);
+    tw_json_key_int(j, "tile_words", line->tile_words);
+    if (line->own_words > 0) tw_json_key_int(j, "own_words", line->own_words);
+    tw_json_key_int(j, "instances", line->instances);
+    tw_json_key(j, "actions");
+    tw_json_open(j, '[');
+    for (int i = 0; i < line->n_actions; i++) {
+        tw_json_open_line(j, '{');
+        tw_json_key_string(j, "name", line->action[i].name);
+        tw_json_key_int(j, "accesses", line->action[i].accesses);
+        tw_json_key_number(j, "energy_pj", line->action[i].energy_pj);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+    tw_json_close(j);
+}
+
+static void print_json_level(tw_json *j, const tw_account_level *level)
+{
+    tw_json_open_line(j, '{');
+    tw_json_key_string(j, "name", level->name);
+    tw_json_key_number(j, "cycles", level->cycles);
+    tw_json_key_number(j, "energy_pj", level->energy_pj);
+    tw_json_key_number(j, "leak_pj", level->leak_pj);
+    tw_json_close(j);
+}
+
+static void print_json_part(tw_json *j, const tw_account_part *part)
+{
+    tw_json_open_line(j, '{');
+    tw_json_key_string(j, "name", part->name);
+    tw_json_key_number(j, "cycles", part->cycles);
+    tw_json_close(j);
+}
+
+static void print_json_totals(tw_json *j, const tw_account *a)
+{
+    tw_json_key_string(j, "rules", tw_rules_word(a->rules));
+    tw_json_key_string(j, "layer", a->layer);
+    tw_json_key_int(j, "macs", a->macs);
+    tw_json_key_number(j, "compute_cycles", a->compute_cycles);
+    tw_json_key_number(j, "cycles", a->cycles);
+    tw_json_key_number(j, "energy_pj", a->energy_pj);
+    tw_json_key_number(j, "utilization", a->utilization);
+}
+
+tw_status tw_account_print_json(tw_context *ctx, const tw_account *account, FILE *out)
+{
+    tw_json j = {.out = out, .pretty = true};
+    tw_json_open(&j, '{');
+    print_json_totals(&j, account);
+    tw_json_key(&j, "parts");
+    tw_json_open(&j, '[');
+    for (int i = 0; i < account->n_parts; i++) print_json_part(&j, &account->part[i]);
+    tw_json_close(&j);
+    tw_json_key(&j, "levels");
+    tw_json_open(&j, '[');
+    for (int i = 0; i < account->n_levels; i++) print_json_level(&j, &account->level[i]);
+    tw_json_close(&j);
+    tw_json_key(&j, "lines");
+    tw_json_open(&j, '[');
+    for (int i = 0; i < account->n_lines; i++) print_json_line(&j, &account->line[i]);
+    tw_json_close(&j);
+    tw_json_close(&j);
+    tw_json_end(&j);
+    if (fflush(out) == 0 && !ferror(out)) return TW_OK;
+    return tw_diag_io(&ctx->diag, (tw_loc){0}, "cannot write: %s", strerror(errno));
+}
+
+tw_status tw_rival_print_mapping(tw_context *ctx, const tw_rival *rival, int layer, FILE *out)
+{
+    const tw_rival_layer *l = &rival->layer[layer];
+    tw_text text = {0};
+    if (!l->nest) return tw_diag_error(&ctx->diag, l->loc, "no mapping of '%s' was given", l->name);
+    rival->tool->print_mapping(rival, layer, &text);
+    return write_text(ctx, &text, out);
+}
