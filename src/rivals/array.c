@@ -64,7 +64,7 @@ tw_status tw_loopnest_check(const tw_loopnest *nest, const tw_einsum *einsum, co
                             tw_loc loc, tw_diag *diag)
 {
     for (int d = 0; d < einsum->n_dims; d++) {
-        int64_t covers;
+        int64_t covers = 0;
         if (!covered(nest, d, &covers) || covers != einsum->extent[d])
             return tw_diag_error(diag, loc, "the factors of '%s' cover %" PRId64 " of its %" PRId64 " iterations",
                                  einsum->dim[d], covers, einsum->extent[d]);

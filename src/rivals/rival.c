@@ -43,7 +43,7 @@ static tw_status agree(const tw_rival_file *file, int n, tw_diag *diag, const tw
 
 tw_status tw_rival_read(const tw_rival_file *file, int n, tw_work work, tw_rival *out)
 {
-    const tw_rival_tool *tool;
+    const tw_rival_tool *tool = NULL;
     TW_TRY(agree(file, n, work.diag, &tool));
     *out = (tw_rival){.tool = tool};
     return tool->read(file, n, work, out);
