@@ -6,16 +6,17 @@
 
 #include <math.h>
 
-/* What an operand's tile has grown to, loop by loop. */
+/* What an operand's tile has grown to, loop by loop. Sizes are multiplied in the order of the tool: where fractions do not
+ * multiply to whole numbers, the last bit decides between equal cuts. */
 typedef struct growth {
-    double r, span[TW_ZZ_WINDOWS][2];
+    double r[TW_RIVAL_DIMS], span[TW_ZZ_WINDOWS][2];
     int at;        /* loops that are inside              */
     double wanted; /* bits of an element at this level   */
 } growth;
 
 static void grow_by_array(const tw_zz_operand *x, int stage, growth *g)
 {
-    g->r *= x->exact.r[stage];
+    for (int i = 0; i < x->n_listed; i++) g->r[x->listed[i]] *= x->exact.of_dim[stage][x->listed[i]];
     for (int w = 0; w < x->n_windows; w++) {
         g->span[w][0] *= x->exact.span[stage][w][0];
         g->span[w][1] *= x->exact.span[stage][w][1];
@@ -24,7 +25,8 @@ static void grow_by_array(const tw_zz_operand *x, int stage, growth *g)
 
 static void start_growth(const tw_zz_operand *x, growth *g)
 {
-    *g = (growth){.r = 1};
+    g->at = 0;
+    for (int i = 0; i < x->n_listed; i++) g->r[x->listed[i]] = 1;
     for (int w = 0; w < x->n_windows; w++) g->span[w][0] = g->span[w][1] = 1;
     grow_by_array(x, 0, g);
 }
@@ -33,13 +35,14 @@ static void grow_by_loop(const tw_zz_operand *x, const tw_zz_nest *nest, growth 
 {
     int d = nest->loop[g->at].dim;
     double size = (double)nest->loop[g->at++].size;
-    if (x->kind[d] == TW_ZZ_R) g->r *= size;
+    if (x->kind[d] == TW_ZZ_R) g->r[d] *= size;
     if (x->kind[d] == TW_ZZ_PR) g->span[x->window_of[d]][x->side_of[d]] *= size;
 }
 
 static double bits_of(const tw_zz_operand *x, const growth *g)
 {
-    double elems = g->r;
+    double elems = 1;
+    for (int i = 0; i < x->n_listed; i++) elems *= g->r[x->listed[i]];
     for (int w = 0; w < x->n_windows; w++) elems *= tw_zz_window_reach(&x->window[w], g->span[w][0], g->span[w][1]);
     return elems * g->wanted;
 }

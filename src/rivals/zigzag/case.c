@@ -49,8 +49,10 @@ static tw_status relate(tw_zz_operand *x, const tw_einsum *e, const tw_zz_window
                                  operand->name, e->name);
     }
     for (int i = 0; i < operand->n_ranks; i++)
-        if (operand->rank[i].n_terms == 1 && x->kind[operand->rank[i].term[0].dim] == TW_ZZ_IR)
+        if (operand->rank[i].n_terms == 1 && x->kind[operand->rank[i].term[0].dim] == TW_ZZ_IR) {
+            x->listed[x->n_listed++] = operand->rank[i].term[0].dim;
             x->kind[operand->rank[i].term[0].dim] = TW_ZZ_R;
+        }
     return TW_OK;
 }
 
@@ -94,6 +96,7 @@ static void clear_array(tw_zz_array *a)
 {
     for (int s = 0; s <= TW_ZZ_LEVELS; s++) {
         a->r[s] = a->units[s] = 1;
+        for (int d = 0; d < TW_RIVAL_DIMS; d++) a->of_dim[s][d] = 1;
         for (int w = 0; w < TW_ZZ_WINDOWS; w++) a->span[s][w][0] = a->span[s][w][1] = 1;
     }
 }
@@ -130,6 +133,7 @@ static void unroll_operand(const tw_zz_case *c, tw_zz_operand *x, const double *
         int d = c->unrolling.part[i].dim, s = stage_of(x, c->machine, c->unrolling.part[i].axis);
         total[s] *= factor[i];
         if (x->kind[d] == TW_ZZ_R) a->r[s] *= factor[i];
+        if (x->kind[d] == TW_ZZ_R) a->of_dim[s][d] *= factor[i];
         if (x->kind[d] == TW_ZZ_PR) a->span[s][x->window_of[d]][x->side_of[d]] *= factor[i];
         if (x->kind[d] == TW_ZZ_IR && factor[i] > 1) a->sums[s] = true;
         if (x->kind[d] == TW_ZZ_IR) x->ir_over[s] = true;

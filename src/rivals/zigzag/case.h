@@ -64,6 +64,7 @@ typedef struct tw_zz_level {
 /* One reading of the unrolling: as a fraction, or rounded down. */
 typedef struct tw_zz_array {
     double r[TW_ZZ_LEVELS + 1];                       /* R unrollings of a stage, multiplied     */
+    double of_dim[TW_ZZ_LEVELS + 1][TW_RIVAL_DIMS];   /* the same by loop                        */
     double span[TW_ZZ_LEVELS + 1][TW_ZZ_WINDOWS][2];  /* PR unrollings of a stage                */
     double boost[TW_ZZ_LEVELS];                       /* different tiles of stage l that one instance of level l feeds */
     double units[TW_ZZ_LEVELS + 1];                   /* instances in use                        */
@@ -78,6 +79,7 @@ typedef struct tw_zz_operand {
     tw_zz_kind kind[TW_RIVAL_DIMS];
     int window_of[TW_RIVAL_DIMS], side_of[TW_RIVAL_DIMS]; /* PR: which window, which of its two loops */
     tw_zz_window window[TW_ZZ_WINDOWS];
+    int n_listed, listed[TW_RIVAL_RANKS]; /* R loops as the equation has them */
     double bits, partial_bits;
     tw_zz_array exact, whole;
     bool ir_over[TW_ZZ_LEVELS + 1]; /* an IR loop is unrolled at this stage, were it of one iteration */
