@@ -2,6 +2,7 @@
  *
  * Loops are split into prime factors, of which the smallest two of the loop with most are merged until six are left, or as
  * many as there are loops; all orders of them are tried, each cut by the tool's allocator. */
+#include "core/deadline.h"
 #include "rivals/zigzag/count.h"
 #include "rivals/zigzag/zigzag.h"
 
@@ -103,9 +104,10 @@ typedef struct walk {
     const tw_zz_goal *goal;
     factors left;
     tw_zz_nest nest;
-    tw_zz_best *best;
-    int unrolling;
-    bool is_fixed; /* the entry has an order */
+    tw_zz_starts *out;
+    bool is_ordered; /* the entry has an order */
+    tw_pulse pulse;
+    bool is_over;
 } walk;
 
 double tw_zz_value(tw_measure measure, double latency, double energy)
@@ -113,30 +115,40 @@ double tw_zz_value(tw_measure measure, double latency, double energy)
     return measure == TW_CYCLES ? latency : measure == TW_ENERGY ? energy : latency * energy;
 }
 
-bool tw_zz_best_offer(tw_zz_best *best, tw_measure measure, double latency, double energy)
+tw_zz_figure tw_zz_figure_of(tw_measure measure, double latency, double energy)
 {
-    double value = tw_zz_value(measure, latency, energy);
-    double other = measure == TW_CYCLES ? energy : latency, had = measure == TW_CYCLES ? best->energy : best->latency;
-    best->counted++;
-    if (best->unrolling >= 0 && (value > best->value || (value == best->value && other >= had))) return false;
-    best->latency = latency;
-    best->energy = energy;
-    best->value = value;
-    return true;
+    return (tw_zz_figure){tw_zz_value(measure, latency, energy), measure == TW_CYCLES ? energy : latency, latency, energy};
+}
+
+/* Keeps the nest if it is among the best so far; of equals the first. */
+static void offer(tw_zz_starts *s, const tw_zz_nest *nest, tw_zz_figure f)
+{
+    int at = s->n;
+    while (at > 0 && tw_zz_is_less(f, s->figure[at - 1])) at--;
+    if (at == s->most) return;
+    if (s->n < s->most) s->n++;
+    memmove(&s->nest[at + 1], &s->nest[at], (size_t)(s->n - 1 - at) * sizeof *nest);
+    memmove(&s->figure[at + 1], &s->figure[at], (size_t)(s->n - 1 - at) * sizeof f);
+    s->nest[at] = *nest;
+    s->figure[at] = f;
+}
+
+static void try_nest(const tw_zz_goal *goal, const tw_zz_case *c, const tw_zz_nest *nest, tw_zz_starts *out)
+{
+    tw_zz_count count;
+    out->counted++;
+    if (tw_zz_count_nest(c, nest, &count)) offer(out, nest, tw_zz_figure_of(goal->measure, count.latency, count.energy));
 }
 
 static void try_order(walk *w)
 {
-    tw_zz_count count;
     int memory;
-    if (w->is_fixed && !tw_zz_order_allows(w->goal->extra->entry, w->c, &w->nest)) return;
+    w->is_over = tw_pulse_is_over(&w->pulse, 1000);
+    if (w->is_ordered && !tw_zz_order_allows(w->goal->extra->entry, w->c, &w->nest)) return;
     tw_zz_nest nest = w->nest;
     if (!tw_zz_nest_allocate(w->c, &nest, &memory)) return;
     tw_zz_nest_settle(w->c, &nest);
-    if (!tw_zz_count_nest(w->c, &nest, &count)) return;
-    if (!tw_zz_best_offer(w->best, w->goal->measure, count.latency, count.energy)) return;
-    w->best->nest = nest;
-    w->best->unrolling = w->unrolling;
+    try_nest(w->goal, w->c, &nest, w->out);
 }
 
 static void permute(walk *w)
@@ -145,7 +157,7 @@ static void permute(walk *w)
         try_order(w);
         return;
     }
-    for (int i = 0; i < w->left.n; i++) {
+    for (int i = 0; i < w->left.n && !w->is_over; i++) {
         if (w->left.of[i].count == 0) continue;
         w->nest.loop[w->nest.n_loops].dim = w->left.of[i].dim;
         w->nest.loop[w->nest.n_loops++].size = w->left.of[i].size;
@@ -158,32 +170,44 @@ static void permute(walk *w)
     }
 }
 
-static tw_status try_unrolling(const tw_zz_goal *goal, int u, tw_diag *diag, tw_zz_best *best)
+tw_status tw_zz_orders(const tw_zz_goal *goal, const tw_zz_case *c, tw_diag *diag, tw_zz_starts *out)
 {
-    tw_zz_case c;
-    bool fixed = false;
     tw_zz_nest nest;
-    tw_zz_count count;
-    TW_TRY(tw_zz_case_build(goal->machine, goal->einsum, &goal->extra->facts, &goal->extra->unrolling[u], goal->loc, diag, &c));
-    TW_TRY(tw_zz_given_nest(goal->extra, &c, diag, &fixed, &nest));
-    if (!fixed) {
-        walk w = {.c = &c, .goal = goal, .best = best, .unrolling = u,
-                  .is_fixed = goal->extra->entry && goal->extra->entry->n_orders > 0};
-        factor_loops(&c, goal->extra->entry, &w.left);
-        permute(&w);
+    walk w = {.c = c, .goal = goal, .out = out, .is_ordered = goal->extra->entry && goal->extra->entry->n_orders > 0,
+              .pulse = {.deadline = diag->deadline}};
+    out->n = 0;
+    out->counted = 0;
+    TW_TRY(tw_zz_given_nest(goal->extra, c, diag, &out->fixed, &nest));
+    if (out->fixed) {
+        try_nest(goal, c, &nest, out);
         return TW_OK;
     }
-    if (!tw_zz_count_nest(&c, &nest, &count) || !tw_zz_best_offer(best, goal->measure, count.latency, count.energy)) return TW_OK;
-    best->nest = nest;
-    best->unrolling = u;
-    return TW_OK;
+    factor_loops(c, goal->extra->entry, &w.left);
+    if (w.left.total > TW_ZZ_ORDERED)
+        return tw_diag_error(diag, goal->loc, "'%s' has %d loops over time; all orders of at most %d are tried", goal->einsum->name,
+                             w.left.total, TW_ZZ_ORDERED);
+    permute(&w);
+    return w.is_over ? tw_diag_stopped(diag, goal->loc, "all orders of the loops of '%s' were tried", goal->einsum->name) : TW_OK;
 }
 
 tw_status tw_zz_loma(const tw_zz_goal *goal, tw_diag *diag, tw_zz_best *out)
 {
+    tw_zz_figure best = {INFINITY, INFINITY, 0, 0};
     *out = (tw_zz_best){.unrolling = -1};
-    for (int u = 0; u < goal->extra->n_unrollings; u++) TW_TRY(try_unrolling(goal, u, diag, out));
-    if (out->unrolling < 0)
-        return tw_diag_infeasible(diag, goal->loc, "no order of the loops of '%s' fits into the memories", goal->einsum->name);
-    return TW_OK;
+    for (int u = 0; u < goal->extra->n_unrollings; u++) {
+        tw_zz_case c;
+        tw_zz_starts starts = {.most = 1};
+        TW_TRY(tw_zz_case_build(goal->machine, goal->einsum, &goal->extra->facts, &goal->extra->unrolling[u], goal->loc, diag, &c));
+        TW_TRY(tw_zz_orders(goal, &c, diag, &starts));
+        out->counted += starts.counted;
+        if (starts.n == 0 || !tw_zz_is_less(starts.figure[0], best)) continue;
+        best = starts.figure[0];
+        out->nest = starts.nest[0];
+        out->unrolling = u;
+    }
+    out->latency = best.latency;
+    out->energy = best.energy;
+    out->value = best.value;
+    if (out->unrolling >= 0) return TW_OK;
+    return tw_diag_infeasible(diag, goal->loc, "no order of the loops of '%s' fits into the memories", goal->einsum->name);
 }

@@ -138,10 +138,29 @@ typedef struct tw_zz_goal { /* what a search looks at */
     tw_measure measure;
     int64_t max_nodes;
 } tw_zz_goal;
+/* What nests are compared by: the measure, then the other figure. */
+typedef struct tw_zz_figure {
+    double value, other, latency, energy;
+} tw_zz_figure;
+tw_zz_figure tw_zz_figure_of(tw_measure measure, double latency, double energy);
 double tw_zz_value(tw_measure measure, double latency, double energy);
-/* Keeps the nest if it is better: by the measure, then by the other figure. */
-bool tw_zz_best_offer(tw_zz_best *best, tw_measure measure, double latency, double energy);
-/* All orders of the loops' largest factors, six or as many as there are loops, each cut as the tool does: what ZigZag answers. */
+static inline bool tw_zz_is_less(tw_zz_figure a, tw_zz_figure b)
+{
+    return a.value < b.value || (a.value == b.value && a.other < b.other);
+}
+
+/* All orders of the loops' largest factors, six or as many as there are loops, each cut as the tool does; or the one nest that
+ * the files fix. The best of them come first, and the very best is what ZigZag answers. */
+enum { TW_ZZ_STARTS = 8, TW_ZZ_ORDERED = 10 }; /* nests that are kept; loops of which all orders are tried */
+typedef struct tw_zz_starts {
+    int most, n; /* that are wanted, and that there are */
+    tw_zz_nest nest[TW_ZZ_STARTS];
+    tw_zz_figure figure[TW_ZZ_STARTS];
+    int64_t counted;
+    bool fixed; /* there is nothing to search */
+} tw_zz_starts;
+TW_NODISCARD tw_status tw_zz_orders(const tw_zz_goal *goal, const tw_zz_case *c, tw_diag *diag, tw_zz_starts *out);
+/* What ZigZag answers, over all unrollings. */
 TW_NODISCARD tw_status tw_zz_loma(const tw_zz_goal *goal, tw_diag *diag, tw_zz_best *out);
 /* Sizes, orders and cuts free. `bound`: no nest of the space is below it. */
 TW_NODISCARD tw_status tw_zz_search(const tw_zz_goal *goal, tw_work work, tw_zz_best *out, double *bound);
