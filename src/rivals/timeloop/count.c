@@ -232,15 +232,11 @@ static tw_status fill(const counting *k, tw_account *out)
     return fill_nest(k, out);
 }
 
-tw_status tw_tl_count(const tw_rival *rival, int layer, tw_work work, tw_account *out)
+/* Counts all that the account is made of. */
+static tw_status count(const tw_rival *rival, int layer, tw_work work, counting *k)
 {
     const tw_rival_layer *l = &rival->layer[layer];
-    counting *k;
-    if (rival->tool != &tw_timeloop_tool)
-        return tw_diag_error(work.diag, l->loc,
-                             "Timeloop's rules need its meshes and blocks, which these files do not have");
     const tw_tl_layer *extra = l->extra;
-    TW_ALLOC(work.arena, k, 1);
     *k = (counting){
         .c = {rival->machine, l->einsum, l->nest, &extra->flags, work.scratch}, .layer = l, .work = work};
     if (has_remainders(l->nest))
@@ -248,5 +244,50 @@ tw_status tw_tl_count(const tw_rival *rival, int layer, tw_work work, tw_account
     TW_TRY(count_operands(k));
     for (int m = 0; m < rival->machine->n_memories; m++) TW_TRY(check_room(k, m));
     count_cycles(k);
+    return TW_OK;
+}
+
+tw_status tw_tl_count(const tw_rival *rival, int layer, tw_work work, tw_account *out)
+{
+    counting *k;
+    if (rival->tool != &tw_timeloop_tool)
+        return tw_diag_error(work.diag, rival->layer[layer].loc,
+                             "Timeloop's rules need its meshes and blocks, which these files do not have");
+    TW_ALLOC(work.arena, k, 1);
+    TW_TRY(count(rival, layer, work, k));
     return fill(k, out);
+}
+
+static double line_energy(const counting *k, int m, int o)
+{
+    const tw_rival_memory *memory = &k->c.machine->memory[m];
+    const tw_tl_use *use = &k->use[o][m];
+    return action("", memory, use, use->reads, memory->read_pj).energy_pj +
+           action("", memory, use, use->fills, memory->write_pj).energy_pj +
+           action("", memory, use, use->updates, memory->update_pj).energy_pj;
+}
+
+static void sum_up(const counting *k, double *energy_pj, double *cycles)
+{
+    const tw_hierarchy *h = k->c.machine;
+    double pj = k->compute * (double)k->positions * h->mac_pj;
+    *cycles = k->cycles;
+    for (int m = 0; m < h->n_memories; m++) {
+        pj += h->memory[m].leak_pj * k->cycles * leaking(k, m);
+        *cycles += (double)((const tw_tl_level *)h->memory[m].extra)->latency;
+        for (int o = 0; o < k->c.einsum->n_operands; o++)
+            if (k->c.nest->depth[m][o] >= 0) pj += line_energy(k, m, o);
+    }
+    *energy_pj = pj;
+}
+
+tw_status tw_tl_count_cost(const tw_rival *rival, int layer, tw_work work, double *energy_pj, double *cycles)
+{
+    tw_arena_mark mark = tw_arena_save(work.scratch);
+    counting *k;
+    TW_ALLOC(work.scratch, k, 1);
+    tw_status status = count(rival, layer, work, k);
+    if (status == TW_OK) sum_up(k, energy_pj, cycles);
+    tw_arena_rewind(work.scratch, mark);
+    return status;
 }

@@ -96,6 +96,9 @@ tw_loc tw_tl_inside(const tw_node *node, size_t at);
 /* ---- counting, searching and printing ---- */
 
 TW_NODISCARD tw_status tw_tl_count(const tw_rival *rival, int layer, tw_work work, tw_account *out);
+/* Energy and cycles alone; `work.arena` is not touched. */
+TW_NODISCARD tw_status tw_tl_count_cost(const tw_rival *rival, int layer, tw_work work, double *energy_pj,
+                                        double *cycles);
 TW_NODISCARD tw_status tw_tl_search(const tw_rival *rival, int layer, const tw_rival_search_options *options,
                                     tw_work work, tw_rival_found *out);
 void tw_tl_print_mapping(const tw_rival *rival, int layer, tw_text *out);
