@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { LOOPS = 2 * TW_RIVAL_MEMORIES * TW_RIVAL_DIMS };
-
 typedef struct vec {
     int64_t at[TW_RIVAL_RANKS];
 } vec;
@@ -24,7 +22,7 @@ typedef struct tower {
     const tw_einsum_operand *operand;
     int n_ranks;
     int n_time; /* loops over time outside of the children, outermost first */
-    loop_step time[LOOPS];
+    loop_step *time;
     int n_space; /* loops over the fan-out, outermost first                 */
     loop_step space[TW_RIVAL_DIMS];
     vec tile;      /* sizes of a child's box      */
@@ -327,13 +325,13 @@ static void climb(tower *t, int m, int64_t inner[TW_RIVAL_DIMS])
             loop_step s = {l->bound, step_of(t, l->dim, inner[l->dim]), false};
             s.moves = !is_zero(t, &s.step);
             if (l->over < 0)
-                t->time[LOOPS - 1 - t->n_time++] = s;
+                t->time[nest->n_loops - 1 - t->n_time++] = s;
             else if (l->level == m)
                 t->space[TW_RIVAL_DIMS - 1 - t->n_space++] = s;
         }
         inner[l->dim] *= l->bound;
     }
-    memmove(t->time, t->time + LOOPS - t->n_time, (size_t)t->n_time * sizeof *t->time);
+    memmove(t->time, t->time + nest->n_loops - t->n_time, (size_t)t->n_time * sizeof *t->time);
     memmove(t->space, t->space + TW_RIVAL_DIMS - t->n_space, (size_t)t->n_space * sizeof *t->space);
 }
 
@@ -374,8 +372,11 @@ static tw_status flow_of_memory(const tw_tl_case *c, int operand, int m, tower *
     const tw_tl_level *level = c->machine->memory[m].extra;
     bool to_array = m + 1 == c->machine->n_memories;
     int64_t inner[TW_RIVAL_DIMS];
-    *t = (tower){.c = c, .operand = &c->einsum->operand[operand]};
+    t->c = c; /* the loops are written before they are read: there is room for very many */
+    t->operand = &c->einsum->operand[operand];
+    t->n_time = t->n_space = 0;
     t->n_ranks = t->operand->n_ranks;
+    t->tile = (vec){0};
     t->always = to_array || has_flag(c, TW_TL_NO_REUSE, m + 1, operand);
     for (int d = 0; d < TW_RIVAL_DIMS; d++) inner[d] = 1;
     climb(t, m, inner);
@@ -396,6 +397,7 @@ tw_status tw_tl_flows(const tw_tl_case *c, int operand, tw_tl_flow *flow)
     tw_status status = TW_OK;
     tw_arena_mark mark = tw_arena_save(c->scratch);
     TW_ALLOC(c->scratch, t, 1);
+    TW_ALLOC(c->scratch, t->time, c->nest->n_loops + 1);
     for (int m = 0; m < c->machine->n_memories && status == TW_OK; m++)
         status = flow_of_memory(c, operand, m, t, &flow[m]);
     tw_arena_rewind(c->scratch, mark);

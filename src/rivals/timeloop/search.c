@@ -30,6 +30,7 @@ typedef struct hunt {
     size_t table_room;
     int64_t factor[TW_RIVAL_MEMORIES][TW_RIVAL_DIMS];
     tw_pulse pulse;
+    int width; /* factors of a memory that are tried at most, 0: all */
     bool stopped;
     bool found;
     tw_tl_cost best, open; /* so far; the least that was left out when it stopped */
@@ -136,7 +137,7 @@ static int by_energy(const void *a, const void *b)
 typedef struct gathering { /* of the factors of one memory */
     hunt *h;
     int m, from, n;
-    double inner; /* energy of the handovers further inside */
+    double inner; /* energy of the handovers into memories further inside than m + 1 */
     choice *choice;
 } gathering;
 
@@ -166,11 +167,26 @@ static void take(hunt *h, int m, int from, int to)
         h->factor[m][d] = l->divisor[d][to / l->stride[d] % l->n[d]] / l->divisor[d][from / l->stride[d] % l->n[d]];
 }
 
+/* The factors of memory m, best promise first, and all that is outside of it; `inner` is the energy of handovers into memories
+ * further inside than m + 1, whose own handovers depend on the factors chosen here. */
+static tw_status choose(hunt *h, int m, int from, double inner);
+
+static tw_status follow(hunt *h, const gathering *g, const choice *c)
+{
+    int64_t time[TW_RIVAL_DIMS];
+    bool innermost = g->m + 1 == h->space.n_memories;
+    take(h, g->m, g->from, c->at);
+    tw_tl_lattice_at(&h->lattice, g->from, time);
+    double inner = g->inner + (innermost ? 0 : tw_tl_bound_at(&h->price, g->m + 1, time, h->factor[g->m]));
+    double outer = h->table[(size_t)g->m * (size_t)h->lattice.size + (size_t)c->at];
+    if (!is_better(h, with_handovers(&h->price, inner + outer))) return TW_OK;
+    return choose(h, g->m - 1, c->at, inner);
+}
+
 static tw_status choose(hunt *h, int m, int from, double inner)
 {
     tw_arena_mark mark = tw_arena_save(h->work.scratch);
     gathering g = {.h = h, .m = m, .from = from, .inner = inner};
-    int64_t time[TW_RIVAL_DIMS];
     tw_status status = TW_OK;
     if (m == 0) {
         take(h, 0, from, h->lattice.size - 1);
@@ -182,13 +198,12 @@ static tw_status choose(hunt *h, int m, int from, double inner)
     qsort(g.choice, (size_t)g.n, sizeof *g.choice, by_energy);
     for (int i = 0; i < g.n && status == TW_OK; i++) {
         if (!is_better(h, g.choice[i].least)) break;
+        if (h->width > 0 && i >= h->width) break;
         if (is_over(h, 1 << 8)) {
             leave_open(h, g.choice[i].least);
             break;
         }
-        take(h, m, from, g.choice[i].at);
-        tw_tl_lattice_at(&h->lattice, g.choice[i].at, time);
-        status = choose(h, m - 1, g.choice[i].at, inner + tw_tl_bound_at(&h->price, m, time));
+        status = follow(h, &g, &g.choice[i]);
     }
     tw_arena_rewind(h->work.scratch, mark);
     return status;
@@ -250,8 +265,24 @@ static tw_status sort_frames(hunt *h, int n, choice *order)
     return TW_OK;
 }
 
+/* A first look, a few factors wide, so that there is something to be better than. */
+static tw_status look_around(hunt *h, int n, const choice *order)
+{
+    enum { FRAMES = 40, WIDTH = 3 };
+    h->width = WIDTH;
+    for (int i = 0; i < tw_min(n, FRAMES) && !h->stopped; i++) {
+        if (!is_better(h, order[i].least)) break;
+        TW_TRY(open_frame(h, order[i].at));
+        TW_TRY(choose(h, h->space.n_memories - 1, 0, 0));
+    }
+    h->width = 0;
+    h->open = worst;
+    return TW_OK;
+}
+
 static tw_status search_frames(hunt *h, int n, const choice *order)
 {
+    TW_TRY(look_around(h, n, order));
     for (int i = 0; i < n; i++) {
         if (!is_better(h, order[i].least)) return TW_OK;
         if (is_over(h, 1 << 10)) {
