@@ -15,7 +15,7 @@ bool rivals_are_meant(const cli_options *o)
     if (o->rules == TW_RULES_NATIVE) return false;
     if (o->rules != RULES_OF_FILES) return true;
     for (int i = 0; i < o->n_machine_files; i++)
-        if (tw_rival_kind(o->machine_file[i]) != TW_RULES_NATIVE) return true;
+        if (tw_rival_kind(o->machine_file[i]) != TW_RULES_NATIVE || strchr(o->machine_file[i], ',')) return true;
     return false;
 }
 

@@ -81,7 +81,7 @@ typedef struct tw_rival_memory {
     unsigned serves;                /* bit a: one instance serves all positions along the array's axis a  */
     unsigned keeps;                 /* bit o: operand o may reside here                                   */
     double read_pj, write_pj, update_pj, leak_pj; /* per block; per cycle and instance                    */
-    int64_t buffering;                            /* the size is divided by it, at least 1                */
+    double buffering;                             /* the size is divided by it, above 0                   */
     bool stays_single;                            /* ZigZag: never assumed to be double-buffered          */
     int n_ports;
     tw_rival_port port[TW_RIVAL_PORTS];

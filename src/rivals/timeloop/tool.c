@@ -1,5 +1,5 @@
 /* src/rivals/timeloop/tool.c - Timeloop's files: which they are. */
-#include "rivals/rival.h"
+#include "rivals/timeloop/timeloop.h"
 
 #include <string.h>
 
@@ -34,4 +34,9 @@ static bool knows(const tw_node *root)
     return false;
 }
 
-const tw_rival_tool tw_timeloop_tool = {.rules = TW_RULES_TIMELOOP, .knows = knows};
+const tw_rival_tool tw_timeloop_tool = {.rules = TW_RULES_TIMELOOP,
+                                        .knows = knows,
+                                        .read = tw_tl_read,
+                                        .count = tw_tl_count,
+                                        .search = tw_tl_search,
+                                        .print_mapping = tw_tl_print_mapping};

@@ -1,0 +1,376 @@
+/* src/rivals/timeloop/search.c - the best mapping under Timeloop's rules, with its proof.
+ *
+ * Frames are taken in the order of their bounds. Within a frame factors are chosen memory by memory from inside, those first
+ * that the table of bounds promises most; when all are chosen the orders are tried. What the table or the loops so far show to be
+ * no better than the best mapping is left out, so that at the end nothing better is left anywhere. Where the search is stopped,
+ * the least of what was left out for that reason is the bound that is proven. */
+#include "core/deadline.h"
+#include "rivals/timeloop/bound.h"
+#include "rivals/timeloop/order.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct choice { /* a frame, or factors of a memory */
+    int at;
+    tw_tl_cost least; /* no mapping with it is better */
+} choice;
+
+typedef struct hunt {
+    const tw_rival *rival;
+    int layer;
+    const tw_rival_search_options *options;
+    tw_work work;
+    tw_tl_space space;
+    tw_tl_frame *frame;
+    tw_tl_price price;
+    tw_tl_lattice lattice;
+    double *table, *spare;
+    size_t table_room;
+    int64_t factor[TW_RIVAL_MEMORIES][TW_RIVAL_DIMS];
+    tw_pulse pulse;
+    int width; /* factors of a memory that are tried at most, 0: all */
+    bool stopped;
+    bool found;
+    tw_tl_cost best, open; /* so far; the least that was left out when it stopped */
+    int best_frame;
+    int at_frame;
+    int64_t best_factor[TW_RIVAL_MEMORIES][TW_RIVAL_DIMS];
+    tw_tl_orders best_orders;
+    int64_t nodes, counted;
+    tw_rival_layer trial_layer; /* for counting as if from a file */
+    tw_rival trial;
+    tw_loopnest trial_nest;
+    tw_loopnest_loop *trial_loop;
+} hunt;
+
+static const tw_tl_cost worst = {INFINITY, INFINITY};
+
+static void leave_open(hunt *h, tw_tl_cost least)
+{
+    if (tw_tl_cost_less(h->options->measure, least, h->open)) h->open = least;
+}
+
+static bool is_over(hunt *h, int64_t work)
+{
+    h->nodes++;
+    if (h->options->max_nodes > 0 && h->nodes > h->options->max_nodes) h->stopped = true;
+    if (tw_pulse_is_over(&h->pulse, work)) h->stopped = true;
+    return h->stopped;
+}
+
+static bool is_better(const hunt *h, tw_tl_cost least)
+{
+    return tw_tl_cost_less(h->options->measure, least, h->best);
+}
+
+/* What everything costs if the handovers take `pj` at least. */
+static tw_tl_cost with_handovers(const tw_tl_price *p, double pj)
+{
+    double energy = p->fixed_pj + pj + p->leak_pj * p->least_cycles;
+    return (tw_tl_cost){energy * (1 - 1e-12), p->least_cycles + p->space->latency};
+}
+
+/* ---- nests ---- */
+
+/* Puts a mapping into the form of a file's. */
+static void write_nest(const tw_tl_space *s, const tw_tl_frame *f, const int64_t (*factor)[TW_RIVAL_DIMS],
+                       const tw_tl_orders *orders, tw_loopnest_loop *loop, tw_loopnest *out)
+{
+    int n = 0;
+    for (int m = 0; m < s->n_memories; m++) {
+        const tw_tl_level *level = s->machine->memory[m].extra;
+        for (int o = 0; o < s->n_operands; o++) out->depth[m][o] = f->bypass[m] >> o & 1 ? -1 : n;
+        for (int i = orders->n[m] - 1; i >= 0; i--) {
+            int64_t bound = factor[m][orders->dim[m][i]];
+            loop[n++] = (tw_loopnest_loop){orders->dim[m][i], bound, bound, -1, m};
+        }
+        for (int y = 1; y >= 0; y--)
+            for (int d = s->n_dims - 1; d >= 0; d--)
+                if (f->over[m][d] > 1 && (int)(f->on_y[m] >> d & 1) == y)
+                    loop[n++] =
+                        (tw_loopnest_loop){d, f->over[m][d], f->over[m][d], y ? level->axis_y : level->axis_x, m};
+    }
+    out->loop = loop;
+    out->n_loops = n;
+}
+
+/* What a mapping costs, counted as one from a file. */
+static bool recount(void *user, const tw_tl_orders *orders, tw_tl_cost *cost)
+{
+    hunt *h = user;
+    tw_diag quiet = tw_diag_quiet(h->work.diag);
+    tw_work work = {h->work.arena, h->work.scratch, &quiet};
+    write_nest(&h->space, &h->frame[h->at_frame], (const int64_t(*)[TW_RIVAL_DIMS])h->factor, orders, h->trial_loop,
+               &h->trial_nest);
+    return tw_tl_count_cost(&h->trial, 0, work, &cost->energy_pj, &cost->cycles) == TW_OK;
+}
+
+/* ---- factors ---- */
+
+static void try_orders(hunt *h)
+{
+    tw_tl_order_search s = {.price = &h->price,
+                            .measure = h->options->measure,
+                            .factor = (const int64_t(*)[TW_RIVAL_DIMS])h->factor,
+                            .recount = recount,
+                            .user = h,
+                            .best = h->best};
+    tw_tl_order_best(&s);
+    h->counted += s.counted;
+    if (!s.found) return;
+    h->found = true;
+    h->best = s.best;
+    h->best_frame = h->at_frame;
+    h->best_orders = s.orders;
+    memcpy(h->best_factor, h->factor, sizeof h->factor);
+}
+
+static int by_energy(const void *a, const void *b)
+{
+    const choice *x = a, *y = b;
+    if (x->least.energy_pj != y->least.energy_pj) return x->least.energy_pj < y->least.energy_pj ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+typedef struct gathering { /* of the factors of one memory */
+    hunt *h;
+    int m, from, n;
+    double inner; /* energy of the handovers into memories further inside than m + 1 */
+    choice *choice;
+} gathering;
+
+/* All factors of dimensions d and up. */
+static void gather(gathering *g, int d, int at)
+{
+    hunt *h = g->h;
+    const tw_tl_lattice *l = &h->lattice;
+    if (d == l->n_dims) {
+        double outer = h->table[(size_t)g->m * (size_t)l->size + (size_t)at];
+        tw_tl_cost least = with_handovers(&h->price, g->inner + outer);
+        if (outer < INFINITY && is_better(h, least)) g->choice[g->n++] = (choice){at, least};
+        return;
+    }
+    int first = g->from / l->stride[d] % l->n[d];
+    for (int to = first; to < l->n[d]; to++) {
+        int64_t a = l->divisor[d][first], b = l->divisor[d][to];
+        if (b % a == 0 && tw_tl_allows(&h->space.limits->time[g->m], d, b / a))
+            gather(g, d + 1, at + (to - first) * l->stride[d]);
+    }
+}
+
+static void take(hunt *h, int m, int from, int to)
+{
+    const tw_tl_lattice *l = &h->lattice;
+    for (int d = 0; d < l->n_dims; d++)
+        h->factor[m][d] = l->divisor[d][to / l->stride[d] % l->n[d]] / l->divisor[d][from / l->stride[d] % l->n[d]];
+}
+
+/* The factors of memory m, best promise first, and all that is outside of it; `inner` is the energy of handovers into memories
+ * further inside than m + 1, whose own handovers depend on the factors chosen here. */
+static tw_status choose(hunt *h, int m, int from, double inner);
+
+static tw_status follow(hunt *h, const gathering *g, const choice *c)
+{
+    int64_t time[TW_RIVAL_DIMS];
+    bool innermost = g->m + 1 == h->space.n_memories;
+    take(h, g->m, g->from, c->at);
+    tw_tl_lattice_at(&h->lattice, g->from, time);
+    double inner = g->inner + (innermost ? 0 : tw_tl_bound_at(&h->price, g->m + 1, time, h->factor[g->m]));
+    double outer = h->table[(size_t)g->m * (size_t)h->lattice.size + (size_t)c->at];
+    if (!is_better(h, with_handovers(&h->price, inner + outer))) return TW_OK;
+    return choose(h, g->m - 1, c->at, inner);
+}
+
+static tw_status choose(hunt *h, int m, int from, double inner)
+{
+    tw_arena_mark mark = tw_arena_save(h->work.scratch);
+    gathering g = {.h = h, .m = m, .from = from, .inner = inner};
+    tw_status status = TW_OK;
+    if (m == 0) {
+        take(h, 0, from, h->lattice.size - 1);
+        try_orders(h);
+        return TW_OK;
+    }
+    TW_ALLOC(h->work.scratch, g.choice, h->lattice.size);
+    gather(&g, 0, from);
+    qsort(g.choice, (size_t)g.n, sizeof *g.choice, by_energy);
+    for (int i = 0; i < g.n && status == TW_OK; i++) {
+        if (!is_better(h, g.choice[i].least)) break;
+        if (h->width > 0 && i >= h->width) break;
+        if (is_over(h, 1 << 8)) {
+            leave_open(h, g.choice[i].least);
+            break;
+        }
+        status = follow(h, &g, &g.choice[i]);
+    }
+    tw_arena_rewind(h->work.scratch, mark);
+    return status;
+}
+
+/* ---- frames ---- */
+
+static tw_status open_frame(hunt *h, int f)
+{
+    tw_loc loc = h->rival->layer[h->layer].loc;
+    if (!tw_tl_price_init(&h->price, &h->space, &h->frame[f]))
+        return tw_diag_error(h->work.diag, loc, "operands reside in more than %d memories", TW_TL_HANDOVERS);
+    if (!tw_tl_lattice_init(&h->lattice, h->space.n_dims, h->price.base))
+        return tw_diag_error(h->work.diag, loc, "the sizes have too many divisors to be searched");
+    size_t need = (size_t)h->lattice.size * (size_t)(h->space.n_memories + 1);
+    if (need > h->table_room) {
+        TW_ALLOC(h->work.arena, h->table, need);
+        h->table_room = need;
+    }
+    h->spare = h->table + (size_t)h->lattice.size * (size_t)h->space.n_memories;
+    h->at_frame = f;
+    tw_tl_bound_fill(&h->price, &h->lattice, h->table, h->spare);
+    return TW_OK;
+}
+
+/* The least that a frame promises. */
+static tw_tl_cost frame_bound(hunt *h)
+{
+    int m = h->space.n_memories - 1;
+    double *of = h->table + (size_t)m * (size_t)h->lattice.size, least = INFINITY;
+    for (int i = 0; i < h->lattice.size; i++) {
+        int64_t time[TW_RIVAL_DIMS];
+        if (of[i] >= least) continue;
+        tw_tl_lattice_at(&h->lattice, i, time);
+        bool allowed = true;
+        for (int d = 0; d < h->space.n_dims; d++) allowed &= tw_tl_allows(&h->space.limits->time[m], d, time[d]);
+        if (allowed) least = of[i];
+    }
+    if (m == 0) least = 0;
+    return least < INFINITY ? with_handovers(&h->price, least) : worst;
+}
+
+static int by_value(const void *a, const void *b, void *measure)
+{
+    const choice *x = a, *y = b;
+    if (tw_tl_cost_less(*(const tw_measure *)measure, x->least, y->least)) return -1;
+    if (tw_tl_cost_less(*(const tw_measure *)measure, y->least, x->least)) return 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static tw_status sort_frames(hunt *h, int n, choice *order)
+{
+    tw_measure measure = h->options->measure;
+    for (int f = 0; f < n; f++) {
+        TW_TRY(open_frame(h, f));
+        order[f] = (choice){f, frame_bound(h)};
+    }
+    qsort_r(order, (size_t)n, sizeof *order, by_value, &measure);
+    return TW_OK;
+}
+
+/* A first look, a few factors wide, so that there is something to be better than. */
+static tw_status look_around(hunt *h, int n, const choice *order)
+{
+    enum { FRAMES = 40, WIDTH = 3 };
+    h->width = WIDTH;
+    for (int i = 0; i < tw_min(n, FRAMES) && !h->stopped; i++) {
+        if (!is_better(h, order[i].least)) break;
+        TW_TRY(open_frame(h, order[i].at));
+        TW_TRY(choose(h, h->space.n_memories - 1, 0, 0));
+    }
+    h->width = 0;
+    h->open = worst;
+    return TW_OK;
+}
+
+static tw_status search_frames(hunt *h, int n, const choice *order)
+{
+    TW_TRY(look_around(h, n, order));
+    for (int i = 0; i < n; i++) {
+        if (!is_better(h, order[i].least)) return TW_OK;
+        if (is_over(h, 1 << 10)) {
+            leave_open(h, order[i].least);
+            return TW_OK;
+        }
+        TW_TRY(open_frame(h, order[i].at));
+        TW_TRY(choose(h, h->space.n_memories - 1, 0, 0));
+    }
+    return TW_OK;
+}
+
+/* ---- the result ---- */
+
+static tw_status make_rival(hunt *h, tw_rival **out)
+{
+    tw_rival_layer *layer;
+    tw_loopnest *nest;
+    tw_loopnest_loop *loop;
+    tw_rival *rival;
+    TW_ALLOC(h->work.arena, rival, 1);
+    TW_ALLOC(h->work.arena, layer, h->rival->n_layers);
+    TW_ALLOC(h->work.arena, nest, 1);
+    TW_ALLOC(h->work.arena, loop, 2 * TW_RIVAL_MEMORIES * TW_RIVAL_DIMS);
+    write_nest(&h->space, &h->frame[h->best_frame], (const int64_t(*)[TW_RIVAL_DIMS])h->best_factor,
+               &h->best_orders, loop, nest);
+    memcpy(layer, h->rival->layer, (size_t)h->rival->n_layers * sizeof *layer);
+    layer[h->layer].nest = nest;
+    *rival = *h->rival;
+    rival->layer = layer;
+    *out = rival;
+    return TW_OK;
+}
+
+static tw_status finish(hunt *h, bool cut, tw_rival_found *out)
+{
+    tw_rival *rival;
+    tw_account *account;
+    tw_measure measure = h->options->measure;
+    TW_TRY(make_rival(h, &rival));
+    TW_ALLOC(h->work.arena, account, 1);
+    TW_TRY(tw_tl_count(rival, h->layer, h->work, account));
+    tw_tl_cost cost = {account->energy_pj, account->cycles};
+    assert(fabs(cost.energy_pj - h->best.energy_pj) <= 1e-9 * cost.energy_pj && cost.cycles == h->best.cycles);
+    out->account = account;
+    out->rival = rival;
+    out->value = tw_tl_cost_value(measure, cost);
+    out->proven = !h->stopped || !is_better(h, h->open);
+    out->bound = out->proven ? out->value : tw_tl_cost_value(measure, h->open);
+    out->nodes = h->nodes;
+    out->counted = h->counted;
+    out->space = cut ? "the first part of the mappings with perfect factors"
+                     : "all mappings with perfect factors that the constraints allow";
+    return TW_OK;
+}
+
+static tw_status prepare(hunt *h)
+{
+    const tw_rival_layer *l = &h->rival->layer[h->layer];
+    tw_tl_space_init(&h->space, h->rival, h->layer);
+    TW_ALLOC(h->work.arena, h->trial_loop, 2 * TW_RIVAL_MEMORIES * TW_RIVAL_DIMS);
+    h->trial_layer = *l;
+    h->trial_layer.nest = &h->trial_nest;
+    h->trial = *h->rival;
+    h->trial.layer = &h->trial_layer;
+    h->trial.n_layers = 1;
+    return TW_OK;
+}
+
+tw_status tw_tl_search(const tw_rival *rival, int layer, const tw_rival_search_options *options, tw_work work,
+                       tw_rival_found *out)
+{
+    hunt *h;
+    choice *order;
+    int n;
+    bool cut;
+    TW_ALLOC(work.arena, h, 1);
+    *h = (hunt){.rival = rival, .layer = layer, .options = options, .work = work, .best = worst, .open = worst};
+    h->pulse.deadline = work.diag->deadline;
+    TW_TRY(prepare(h));
+    TW_TRY(tw_tl_frames(&h->space, work.arena, work.scratch, &h->frame, &n, &cut));
+    TW_ALLOC(work.arena, order, n + 1);
+    TW_TRY(sort_frames(h, n, order));
+    TW_TRY(search_frames(h, n, order));
+    if (h->found) return finish(h, cut, out);
+    if (h->stopped)
+        return tw_diag_stopped(work.diag, rival->layer[layer].loc, "a mapping of '%s' was found",
+                               rival->layer[layer].name);
+    return tw_diag_infeasible(work.diag, rival->layer[layer].loc,
+                              "no mapping of '%s' keeps to the constraints and fits", rival->layer[layer].name);
+}
