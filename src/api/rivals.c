@@ -131,6 +131,63 @@ tw_status tw_rival_search(tw_context *ctx, const tw_rival *rival, int layer, con
     return TW_OK;
 }
 
+int tw_rival_like(const tw_rival *rival, int layer)
+{
+    for (int i = 0; i < layer && rival->tool->is_same; i++)
+        if (rival->tool->is_same(&rival->layer[i], &rival->layer[layer])) return i;
+    return layer;
+}
+
+/* What was found for a layer that is the same, under this layer's name. */
+static tw_status repeat_found(tw_context *ctx, const tw_rival *rival, int layer, const tw_rival_found *like,
+                              const tw_rival_found **out)
+{
+    tw_rival_found *found;
+    tw_account *account;
+    TW_ALLOC(ctx->arena, found, 1);
+    TW_ALLOC(ctx->arena, account, 1);
+    *account = *like->account;
+    account->layer = rival->layer[layer].name;
+    *found = *like;
+    found->account = account;
+    found->nodes = found->counted = 0;
+    found->seconds = 0;
+    *out = found;
+    return TW_OK;
+}
+
+/* The files with the mappings of all layers. */
+static tw_status put_mappings(tw_context *ctx, const tw_rival *rival, const tw_rival_found *const *found,
+                              const tw_rival **out)
+{
+    tw_rival *copy;
+    tw_rival_layer *layer;
+    TW_ALLOC(ctx->arena, copy, 1);
+    TW_ALLOC(ctx->arena, layer, rival->n_layers);
+    for (int i = 0; i < rival->n_layers; i++) {
+        layer[i] = found[i]->rival->layer[tw_rival_like(rival, i)];
+        layer[i].name = rival->layer[i].name;
+        layer[i].loc = rival->layer[i].loc;
+    }
+    *copy = *rival;
+    copy->layer = layer;
+    *out = copy;
+    return TW_OK;
+}
+
+tw_status tw_rival_search_all(tw_context *ctx, const tw_rival *rival, const tw_rival_search_options *options,
+                              const tw_rival_found **out, const tw_rival **mapped)
+{
+    for (int i = 0; i < rival->n_layers; i++) {
+        int like = tw_rival_like(rival, i);
+        if (like < i)
+            TW_TRY(repeat_found(ctx, rival, i, out[like], &out[i]));
+        else
+            TW_TRY(tw_rival_search(ctx, rival, i, options, &out[i]));
+    }
+    return put_mappings(ctx, rival, out, mapped);
+}
+
 /* ---- printing ---- */
 
 static tw_status write_text(tw_context *ctx, tw_text *text, FILE *out)

@@ -41,6 +41,8 @@ struct tw_rival_tool {
     tw_status (*search)(const tw_rival *rival, int layer, const tw_rival_search_options *options, tw_work work,
                         tw_rival_found *out);
     void (*print_mapping)(const tw_rival *rival, int layer, tw_text *out);
+    /* Whether two layers differ in nothing but their names; NULL: no two are the same. */
+    bool (*is_same)(const tw_rival_layer *a, const tw_rival_layer *b);
     bool chooses;      /* `count` of a layer without a nest counts the one that the tool itself would choose */
     bool repeats_keys; /* a key that is there twice is read with a warning, and the last one counts */
 };

@@ -54,5 +54,11 @@ typedef struct tw_zz_timing { /* what latency is made of */
     const tw_zz_times *times[TW_ZZ_OPERANDS];
     const tw_zz_flows *exact[TW_ZZ_OPERANDS], *whole[TW_ZZ_OPERANDS];
 } tw_zz_timing;
+/* A link's use of its port: `real` cycles of work once per period, which may be done in the first `window` cycles of it. */
+typedef struct tw_zz_duty {
+    double period, count, window, real;
+} tw_zz_duty;
+/* Cycles that lie in any window of the layer. Periods divide each other; sorts the duties. */
+double tw_zz_union(tw_zz_duty *duty, int n);
 void tw_zz_latency_of(const tw_zz_case *c, const tw_zz_timing *timing, tw_zz_count *out);
 #endif

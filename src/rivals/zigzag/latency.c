@@ -41,30 +41,26 @@ static void infer_buffers(const tw_zz_case *c, const tw_zz_timing *t, tw_zz_coun
 
 /* ---- links ---- */
 
-typedef struct duty { /* what a link asks of its port */
-    double period, count, window, real;
-} duty;
-
 static double real_cycles(const tw_zz_flow *f, double most) { return most > 0 ? ceil(f->amount * f->bits / most) : 0; }
 
-static duty duty_of(const tw_zz_case *c, const tw_zz_timing *t, const tw_zz_count *out, const tw_zz_link *link)
+static tw_zz_duty duty_of(const tw_zz_case *c, const tw_zz_timing *t, const tw_zz_count *out, const tw_zz_link *link)
 {
     const tw_zz_flow *f = &t->whole[link->operand]->way[link->level][link->way];
     bool up = link->way == TW_WAY_READ_UP || link->way == TW_WAY_WRITE_UP;
     int level = up ? link->level : link->level - 1; /* whose tile is refreshed; -1: the multipliers' */
     bool doubled = level >= 0 && out->doubled[link->operand][level];
     double held = level >= 0 ? t->times[link->operand]->top_ir[level] : 1;
-    return (duty){f->period, f->count, doubled ? f->period : trunc(f->period / held),
+    return (tw_zz_duty){f->period, f->count, doubled ? f->period : trunc(f->period / held),
                   real_cycles(f, c->operand[link->operand].level[link->level].most[link->way])};
 }
 
 /* ---- ports ---- */
 
 /* Cycles before `x` that lie in the window of any of the n duties, which come by rising period. */
-static double covered(const duty *d, int n, double x)
+static double covered(const tw_zz_duty *d, int n, double x)
 {
     if (n == 0) return 0;
-    const duty *last = &d[n - 1];
+    const tw_zz_duty *last = &d[n - 1];
     double rounds = floor(x / last->period), rest = x - rounds * last->period, each = 0, part = rest;
     double inside = covered(d, n - 1, last->window);
     if (rounds > 0) each = last->window + covered(d, n - 1, last->period) - inside;
@@ -72,18 +68,18 @@ static double covered(const duty *d, int n, double x)
     return rounds * each + part;
 }
 
-static void sort_by_period(duty *d, int n)
+static void sort_by_period(tw_zz_duty *d, int n)
 {
     for (int i = 1; i < n; i++)
         for (int j = i; j > 0 && d[j].period < d[j - 1].period; j--) {
-            duty swap = d[j];
+            tw_zz_duty swap = d[j];
             d[j] = d[j - 1];
             d[j - 1] = swap;
         }
 }
 
 /* Cycles that lie in any window of the whole layer. */
-static double union_of(duty *d, int n)
+double tw_zz_union(tw_zz_duty *d, int n)
 {
     for (int i = 0; i < n; i++)
         if (d[i].window == d[i].period) return d[i].period * d[i].count;
@@ -92,7 +88,7 @@ static double union_of(duty *d, int n)
 }
 
 /* Stall of a port, below 0 where it has slack. The first round is not counted: it is loading. */
-static double stall_of(duty *d, int n)
+static double stall_of(tw_zz_duty *d, int n)
 {
     double late = 0, slack = 0, windows = 0;
     if (n == 0) return 0;
@@ -102,14 +98,14 @@ static double stall_of(duty *d, int n)
         *(by > 0 ? &late : &slack) += by;
         windows += d[i].window * (d[i].count - 1);
     }
-    return late + fmax(0, slack + windows - union_of(d, n));
+    return late + fmax(0, slack + windows - tw_zz_union(d, n));
 }
 
 static void find_stall(const tw_zz_case *c, const tw_zz_timing *t, tw_zz_count *out)
 {
     out->stall = 0;
     for (int p = 0; p < c->n_ports; p++) {
-        duty d[TW_ZZ_LINKS];
+        tw_zz_duty d[TW_ZZ_LINKS];
         int n = 0;
         for (int i = 0; i < c->port[p].n_links; i++) {
             d[n] = duty_of(c, t, out, &c->port[p].link[i]);

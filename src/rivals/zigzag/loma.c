@@ -146,7 +146,10 @@ static void try_order(walk *w)
     w->is_over = tw_pulse_is_over(&w->pulse, 1000);
     if (w->is_ordered && !tw_zz_order_allows(w->goal->extra->entry, w->c, &w->nest)) return;
     tw_zz_nest nest = w->nest;
-    if (!tw_zz_nest_allocate(w->c, &nest, &memory)) return;
+    if (!tw_zz_nest_allocate(w->c, &nest, &memory)) {
+        w->out->refused = memory;
+        return;
+    }
     tw_zz_nest_settle(w->c, &nest);
     try_nest(w->goal, w->c, &nest, w->out);
 }
@@ -193,6 +196,7 @@ tw_status tw_zz_orders(const tw_zz_goal *goal, const tw_zz_case *c, tw_diag *dia
 tw_status tw_zz_loma(const tw_zz_goal *goal, tw_diag *diag, tw_zz_best *out)
 {
     tw_zz_figure best = {INFINITY, INFINITY, 0, 0};
+    const tw_rival_memory *full = goal->machine->memory;
     *out = (tw_zz_best){.unrolling = -1};
     for (int u = 0; u < goal->extra->n_unrollings; u++) {
         tw_zz_case c;
@@ -200,6 +204,7 @@ tw_status tw_zz_loma(const tw_zz_goal *goal, tw_diag *diag, tw_zz_best *out)
         TW_TRY(tw_zz_case_build(goal->machine, goal->einsum, &goal->extra->facts, &goal->extra->unrolling[u], goal->loc, diag, &c));
         TW_TRY(tw_zz_orders(goal, &c, diag, &starts));
         out->counted += starts.counted;
+        full = &goal->machine->memory[starts.refused];
         if (starts.n == 0 || !tw_zz_is_less(starts.figure[0], best)) continue;
         best = starts.figure[0];
         out->nest = starts.nest[0];
@@ -209,5 +214,6 @@ tw_status tw_zz_loma(const tw_zz_goal *goal, tw_diag *diag, tw_zz_best *out)
     out->energy = best.energy;
     out->value = best.value;
     if (out->unrolling >= 0) return TW_OK;
-    return tw_diag_infeasible(diag, goal->loc, "no order of the loops of '%s' fits into the memories", goal->einsum->name);
+    return tw_diag_infeasible(diag, goal->loc, "no order of the loops of '%s' fits; memory '%s' of %" PRId64 " bits is too small",
+                              goal->einsum->name, full->name, full->size_bits);
 }

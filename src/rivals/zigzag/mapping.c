@@ -162,7 +162,6 @@ tw_status tw_zz_read_mapping(tw_zz_reader *r, const tw_node *root)
     tw_zz_mapping *m;
     tw_zz_entry *entry;
     tw_status status = TW_OK;
-    bool has_default = false;
     if (r->mapping) return tw_diag_error(r->work.diag, root->loc, "a second mapping is given; there can be one");
     TW_ALLOC(r->work.arena, m, 1);
     TW_ALLOC(r->work.arena, entry, root->n_children);
@@ -172,9 +171,7 @@ tw_status tw_zz_read_mapping(tw_zz_reader *r, const tw_node *root)
         for (int i = 0; i + 1 < m->n_entries; i++)
             if (strcmp(entry[i].name, e->name) == 0)
                 status = tw_diag_error(r->work.diag, node->loc, "the mapping '%s' is given twice", e->name);
-        has_default |= strcmp(e->name, "default") == 0;
     }
-    if (status == TW_OK && !has_default) status = tw_diag_error(r->work.diag, root->loc, "there is no mapping called 'default'");
     m->entry = entry;
     r->mapping = m;
     return status;

@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BUDGET = 60000, KICKS = 3 };
+enum { BUDGET = 40000, KICKS = 3 };
 
 typedef struct climber {
     const tw_zz_case *c;

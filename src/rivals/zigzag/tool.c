@@ -111,6 +111,9 @@ static tw_status build_layer(tw_zz_reader *r, const tw_zz_layer *l, tw_rival_lay
     TW_ALLOC(r->work.arena, e, 1);
     TW_ALLOC(r->work.arena, x, 1);
     const tw_zz_entry *entry = tw_zz_entry_for(r->mapping, l);
+    if (!entry)
+        return tw_diag_error(r->work.diag, l->loc, "no mapping is called '%s', as the layer is, '%s', as its type is, or 'default'", l->name,
+                             l->type);
     describe(l, entry, e, &x->facts);
     x->facts.listed = (const int(*)[TW_ZZ_OPERANDS])r->listed;
     x->layer = l;
@@ -356,6 +359,42 @@ static tw_status search(const tw_rival *rival, int layer, const tw_rival_search_
     return put_in_place(rival, layer, &best, nest, work, &out->rival);
 }
 
+/* ---- layers that are the same ---- */
+
+static bool same_dims(const tw_zz_layer *a, const tw_zz_layer *b)
+{
+    if (a->n_dims != b->n_dims) return false;
+    for (int d = 0; d < a->n_dims; d++)
+        if (a->extent[d] != b->extent[d] || strcmp(a->dim[d], b->dim[d]) != 0) return false;
+    return true;
+}
+
+static bool same_windows(const tw_zz_layer *a, const tw_zz_layer *b)
+{
+    if (a->n_relations != b->n_relations) return false;
+    for (int i = 0; i < a->n_relations; i++) {
+        const tw_zz_relation *x = &a->relation[i], *y = &b->relation[i];
+        if (x->dim[0] != y->dim[0] || x->dim[1] != y->dim[1] || x->step[0] != y->step[0] || x->step[1] != y->step[1] ||
+            x->size != y->size || x->pad != y->pad)
+            return false;
+    }
+    return true;
+}
+
+static bool same_operands(const tw_zz_layer *a, const tw_zz_layer *b)
+{
+    return memcmp(a->order, b->order, sizeof a->order) == 0 && memcmp(a->n_indices, b->n_indices, sizeof a->n_indices) == 0 &&
+           memcmp(a->index, b->index, sizeof a->index) == 0 && memcmp(a->bits, b->bits, sizeof a->bits) == 0 &&
+           a->final_bits == b->final_bits;
+}
+
+static bool is_same(const tw_rival_layer *a, const tw_rival_layer *b)
+{
+    const tw_zz_extra *x = a->extra, *y = b->extra;
+    return x->entry == y->entry && !x->chosen && !y->chosen && same_dims(x->layer, y->layer) &&
+           same_windows(x->layer, y->layer) && same_operands(x->layer, y->layer);
+}
+
 /* ---- writing ---- */
 
 static void print_unrolling(const tw_hierarchy *m, const tw_einsum *e, const tw_zz_unrolling *u, tw_text *out)
@@ -412,6 +451,14 @@ static bool is_natural(const tw_zz_case *c, const tw_zz_nest *nest)
     return true;
 }
 
+/* In quotes: names of networks hold whatever their authors liked. */
+static void print_name(const char *name, tw_text *out)
+{
+    tw_text_printf(out, "- name: \"");
+    for (; *name; name++) tw_text_printf(out, *name == '"' || *name == '\\' ? "\\%c" : "%c", *name);
+    tw_text_printf(out, "\"\n");
+}
+
 static void print_mapping(const tw_rival *rival, int layer, tw_text *out)
 {
     static const char *const memory[] = {"I1", "I2", "O"};
@@ -420,13 +467,14 @@ static void print_mapping(const tw_rival *rival, int layer, tw_text *out)
     tw_diag quiet = {.muted = true};
     tw_zz_case c;
     if (!x->chosen || tw_zz_case_build(rival->machine, l->einsum, &x->facts, x->unrolling, l->loc, &quiet, &c) != TW_OK) return;
-    tw_text_printf(out, "- name: \"%s\"\n", l->name);
+    print_name(l->name, out);
     print_unrolling(rival->machine, l->einsum, x->unrolling, out);
     print_orders(l->einsum, x->chosen, out);
     if (!is_natural(&c, x->chosen)) print_cuts(&c, x->chosen, out);
     tw_text_printf(out, "  memory_operand_links:\n");
     for (int o = 0; o < TW_ZZ_OPERANDS; o++)
         tw_text_printf(out, "    %s: %s\n", c.operand[o].name, memory[c.operand[o].index]);
+    if (layer == rival->n_layers - 1) tw_text_printf(out, "- name: default # which ZigZag insists on\n  spatial_mapping: {}\n");
 }
 
 const tw_rival_tool tw_zigzag_tool = {.rules = TW_RULES_ZIGZAG,
@@ -435,5 +483,6 @@ const tw_rival_tool tw_zigzag_tool = {.rules = TW_RULES_ZIGZAG,
                                       .count = count_layer,
                                       .search = search,
                                       .print_mapping = print_mapping,
+                                      .is_same = is_same,
                                       .chooses = true,
                                       .repeats_keys = true};

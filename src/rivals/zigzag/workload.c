@@ -253,13 +253,15 @@ static void read_name(tw_zz_reader *r, tw_fields *f, tw_zz_layer *l)
 
 static tw_status read_layer(tw_zz_reader *r, const tw_node *node, tw_zz_layer *l)
 {
+    static const char *const windows[] = {"dimension_relations", "pr_loop_dims", "pr_loop_sizes", "padding"};
     tw_fields f = tw_fields_open(node, "layer", r->work.diag);
     *l = (tw_zz_layer){.loc = node->loc};
     read_name(r, &f, l);
     if (!l->name) return TW_ERR_NOMEM;
     read_dims(r, &f, l);
-    read_relations(r, &f, l);
-    read_extents(&f, l);
+    if (f.n_bad == 0) read_relations(r, &f, l);
+    if (f.n_bad == 0) read_extents(&f, l);
+    for (size_t i = 0; i < TW_COUNT(windows); i++) (void)tw_field_node(&f, windows[i], TW_OPTIONAL);
     read_equation(r, &f, l);
     read_precisions(&f, l);
     (void)tw_field_node(&f, "operand_source", TW_OPTIONAL);

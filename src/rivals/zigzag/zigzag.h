@@ -157,7 +157,8 @@ typedef struct tw_zz_starts {
     tw_zz_nest nest[TW_ZZ_STARTS];
     tw_zz_figure figure[TW_ZZ_STARTS];
     int64_t counted;
-    bool fixed; /* there is nothing to search */
+    bool fixed;  /* there is nothing to search                                    */
+    int refused; /* the memory in which the last order that does not fit has no room */
 } tw_zz_starts;
 TW_NODISCARD tw_status tw_zz_orders(const tw_zz_goal *goal, const tw_zz_case *c, tw_diag *diag, tw_zz_starts *out);
 /* What ZigZag answers, over all unrollings. */
