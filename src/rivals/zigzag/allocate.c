@@ -59,7 +59,7 @@ static double width_of(const tw_zz_case *c, int operand, int level, const tw_zz_
     return x->bits;
 }
 
-static double tile_bits(const tw_zz_case *c, const tw_zz_nest *nest, int operand, int level)
+double tw_zz_tile_bits(const tw_zz_case *c, const tw_zz_nest *nest, int operand, int level)
 {
     const tw_zz_operand *x = &c->operand[operand];
     growth g;
@@ -76,7 +76,7 @@ double tw_zz_memory_bits(const tw_zz_case *c, const tw_zz_nest *nest, int memory
 {
     double bits = 0;
     for (int i = 0; i < c->n_sharing[memory]; i++)
-        bits += tile_bits(c, nest, c->sharing[memory][i].operand, c->sharing[memory][i].level);
+        bits += tw_zz_tile_bits(c, nest, c->sharing[memory][i].operand, c->sharing[memory][i].level);
     return bits;
 }
 

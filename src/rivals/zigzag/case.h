@@ -142,6 +142,8 @@ typedef struct tw_zz_nest {
     int cut[TW_ZZ_OPERANDS][TW_ZZ_LEVELS];   /* by operand of the case */
 } tw_zz_nest;
 
+/* Bits of an operand's tile at a level. Of the cuts those up to this level count. */
+double tw_zz_tile_bits(const tw_zz_case *c, const tw_zz_nest *nest, int operand, int level);
 /* Bits that the operands of memory `m` take there. Sums that still grow count with the width of partial sums. */
 double tw_zz_memory_bits(const tw_zz_case *c, const tw_zz_nest *nest, int memory);
 /* Whether every memory holds what the nest puts there; *memory is the first that does not. */

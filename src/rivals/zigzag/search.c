@@ -3,9 +3,10 @@
  * The tool orders the loops' largest factors and lets an allocator cut them. Here the best of those orders are where a climb
  * begins, with every loop split into its prime factors: a loop moves to another place, a cut to the next place that makes a
  * difference, as long as that helps; then the best nest is disturbed and climbs again, until the budget of nests is spent. The
- * sequence of disturbances is fixed, so that the same files give the same answer.
+ * sequence of disturbances is fixed, so that the same files give the same answer. Where all orders of all factors with all cuts
+ * are few enough, they are all tried instead, and the answer is proven.
  *
- * It is a heuristic with a bound. No nest is below it, because for each operand alone the multipliers read and the memories pass
+ * Otherwise it is a heuristic with a bound. No nest is below it, because for each operand alone the multipliers read and the memories pass
  * every element at least once, and no port is faster than its width. Nests whose loading the tool counts as less than nothing are
  * no answers and are left out. */
 #include "core/deadline.h"
@@ -15,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BUDGET = 40000, KICKS = 3 };
+enum { BUDGET = 40000, KICKS = 3, CUTS = 3000, SMALL = 4 };
 
 typedef struct climber {
     const tw_zz_case *c;
@@ -101,6 +102,53 @@ static tw_zz_figure improve_cuts(climber *k, tw_zz_nest *nest, tw_zz_figure at)
     return at;
 }
 
+/* All cuts of one order, operand by operand and level by level; `used` is what those before take of each memory. False: `budget`
+ * is spent before all were tried. */
+typedef struct cutter {
+    climber *k;
+    tw_zz_nest *nest, best;
+    tw_zz_figure least;
+    double used[TW_RIVAL_MEMORIES];
+    int64_t budget;
+} cutter;
+
+static bool try_cuts(cutter *t, int o, int l)
+{
+    const tw_zz_case *c = t->k->c;
+    if (o == TW_ZZ_OPERANDS) {
+        tw_zz_figure f = figure_of(t->k, t->nest);
+        if (tw_zz_is_less(f, t->least)) {
+            t->least = f;
+            t->best = *t->nest;
+        }
+        return --t->budget >= 0;
+    }
+    const tw_zz_operand *x = &c->operand[o];
+    bool top = l == x->n_levels - 1;
+    int m = x->level[l].memory;
+    for (int at = top ? t->nest->n_loops : l ? t->nest->cut[o][l - 1] : 0; at <= t->nest->n_loops; at++) {
+        if (at < t->nest->n_loops && x->kind[t->nest->loop[at].dim] == TW_ZZ_IR) continue;
+        t->nest->cut[o][l] = at;
+        double bits = tw_zz_tile_bits(c, t->nest, o, l), before = t->used[m];
+        if (before + bits > x->level[l].size) break;
+        t->used[m] += bits;
+        bool good = try_cuts(t, top ? o + 1 : o, top ? 0 : l + 1);
+        t->used[m] = before;
+        if (!good) return false;
+    }
+    return true;
+}
+
+/* The best cuts of the present order, as far as the budget goes. */
+static void polish(climber *k)
+{
+    tw_zz_nest nest = k->now;
+    cutter t = {.k = k, .nest = &nest, .least = k->at, .best = k->now, .budget = tw_min(CUTS, k->budget - k->counted)};
+    (void)try_cuts(&t, 0, 0);
+    k->now = t.best;
+    k->at = t.least;
+}
+
 /* The figure of an order of loops with the tool's cuts, and with better ones where that looks worth it. */
 static tw_zz_figure try_order(climber *k, tw_zz_nest *nest)
 {
@@ -143,7 +191,11 @@ static bool climb_once(climber *k)
 
 static void climb(climber *k)
 {
-    while (k->counted < k->budget && climb_once(k)) {}
+    for (tw_zz_figure before = nothing; tw_zz_is_less(k->at, before) && k->counted < k->budget;) {
+        before = k->at;
+        while (k->counted < k->budget && climb_once(k)) {}
+        polish(k);
+    }
 }
 
 /* Splits every loop into its prime factors; cuts are made anew. */
@@ -182,6 +234,53 @@ static bool kick(climber *k)
     k->now = next;
     k->at = try_order(k, &k->now);
     return true;
+}
+
+/* ---- everything ---- */
+
+/* Orders of the factors: so many that it does not matter how many more there are. */
+static double n_orders(const tw_zz_nest *split)
+{
+    double orders = 1;
+    for (int i = 0; i < split->n_loops; i++) {
+        int like = 1;
+        for (int j = 0; j < i; j++) like += split->loop[j].dim == split->loop[i].dim && split->loop[j].size == split->loop[i].size;
+        orders = orders * (i + 1) / like;
+    }
+    return orders;
+}
+
+/* Places one of the factors that are left after the other; equal ones once. False: the budget is spent. */
+static bool try_orders(cutter *t, tw_zz_nest *left)
+{
+    if (left->n_loops == 0) return !is_allowed(t->k, t->nest) || try_cuts(t, 0, 0);
+    for (int i = 0; i < left->n_loops; i++) {
+        bool again = false;
+        for (int j = 0; j < i; j++) again |= left->loop[j].dim == left->loop[i].dim && left->loop[j].size == left->loop[i].size;
+        if (again) continue;
+        tw_zz_nest rest = *left;
+        move_loop(&rest, i, left->n_loops - 1);
+        rest.n_loops--;
+        t->nest->loop[t->nest->n_loops++] = left->loop[i];
+        bool good = try_orders(t, &rest);
+        t->nest->n_loops--;
+        if (!good) return false;
+    }
+    return true;
+}
+
+/* Tries everything, where that is little. */
+static bool exhaust(climber *k)
+{
+    tw_zz_nest whole = {0}, split, nest = {0};
+    for (int d = 0; d < k->c->n_dims; d++)
+        if (k->c->steps[d] > 1) {
+            whole.loop[whole.n_loops].dim = d;
+            whole.loop[whole.n_loops++].size = k->c->steps[d];
+        }
+    split_loops(&whole, &split);
+    cutter t = {.k = k, .nest = &nest, .least = nothing, .budget = SMALL * k->budget};
+    return n_orders(&split) * split.n_loops * split.n_loops <= (double)t.budget && try_orders(&t, &split);
 }
 
 /* ---- the bound ---- */
@@ -297,15 +396,20 @@ static void keep(const climber *k, int unrolling, tw_zz_best *out)
 
 static bool is_done(const climber *k, double bound) { return k->counted >= k->budget || k->record.value <= bound; }
 
-/* From the tool's best orders uphill, then from disturbed ones. */
-static tw_status run(climber *k, double bound, tw_diag *diag)
+/* From the tool's best orders uphill, then from disturbed ones. *bound rises to what is found where everything was tried. */
+static tw_status run(climber *k, double *least, tw_diag *diag)
 {
+    double bound = *least;
     tw_zz_starts starts = {.most = TW_ZZ_STARTS};
     TW_TRY(tw_zz_orders(k->goal, k->c, diag, &starts));
     k->counted = starts.counted;
     k->budget += starts.counted;
     for (int i = 0; i < starts.n; i++) (void)figure_of(k, &starts.nest[i]);
-    if (starts.fixed) return TW_OK;
+    if (starts.fixed || exhaust(k)) {
+        *least = k->record.value;
+        return TW_OK;
+    }
+    k->budget += k->counted - starts.counted;
     for (int i = 0; i < starts.n && !is_done(k, bound); i++)
         if (start_at(k, &starts.nest[i])) climb(k);
     while (!is_done(k, bound) && k->record.value < INFINITY && !tw_deadline_is_over(diag->deadline) && kick(k)) climb(k);
@@ -318,15 +422,14 @@ static tw_status search_unrolling(const tw_zz_goal *goal, int u, tw_diag *diag, 
     int64_t budget = goal->max_nodes > 0 ? goal->max_nodes : BUDGET;
     TW_TRY(tw_zz_case_build(goal->machine, goal->einsum, &goal->extra->facts, &goal->extra->unrolling[u], goal->loc, diag, &c));
     double least = bound_of(&c, goal->measure);
-    *bound = u == 0 ? least : fmin(*bound, least);
-    if (out->unrolling >= 0 && least >= out->value) return TW_OK;
     climber k = {.c = &c,
                  .goal = goal,
                  .record = nothing,
                  .random = 18,
                  .budget = budget / goal->extra->n_unrollings,
                  .is_ordered = goal->extra->entry && goal->extra->entry->n_orders > 0};
-    TW_TRY(run(&k, least, diag));
+    if (out->unrolling < 0 || least < out->value) TW_TRY(run(&k, &least, diag));
+    *bound = fmin(*bound, least);
     keep(&k, u, out);
     return TW_OK;
 }
@@ -334,7 +437,7 @@ static tw_status search_unrolling(const tw_zz_goal *goal, int u, tw_diag *diag, 
 tw_status tw_zz_search(const tw_zz_goal *goal, tw_work work, tw_zz_best *out, double *bound)
 {
     *out = (tw_zz_best){.unrolling = -1};
-    *bound = 0;
+    *bound = INFINITY;
     for (int u = 0; u < goal->extra->n_unrollings; u++) TW_TRY(search_unrolling(goal, u, work.diag, out, bound));
     if (out->unrolling >= 0) return TW_OK;
     return tw_zz_loma(goal, work.diag, out); /* says why nothing fits */
