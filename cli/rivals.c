@@ -88,8 +88,8 @@ static void add_to(totals *t, const run *r, int layer, const tw_account *account
 static void print_totals(const run *r, const totals *t, FILE *out)
 {
     if (t->n_layers < 2 || r->options->quiet || r->options->json) return;
-    fprintf(out, "\n%d layers, %d of them different: %.10g cycles, %.3f uJ\n", t->n_layers, t->n_different, t->cycles,
-            t->energy_pj / 1e6);
+    fprintf(out, "\n%d layers, %d of them different: %.10g cycles, %.3f uJ\n", t->n_layers, t->n_different,
+            t->cycles, t->energy_pj / 1e6);
 }
 
 static tw_status eval_layers(run *r, FILE *out)

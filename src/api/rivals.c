@@ -25,7 +25,8 @@ static tw_status parse_tree(const char *name, const char *bytes, size_t n, tw_ar
     tw_diag quiet = tw_diag_quiet(diag);
     const tw_rival_tool *tool = NULL;
     if (tw_tree_parse_repeating(name, bytes, n, arena, &quiet, root) == TW_OK) tool = tw_rival_tool_of(*root);
-    return (tool && tool->repeats_keys ? tw_tree_parse_repeating : tw_tree_parse)(name, bytes, n, arena, diag, root);
+    return (tool && tool->repeats_keys ? tw_tree_parse_repeating : tw_tree_parse)(name, bytes, n, arena, diag,
+                                                                                  root);
 }
 
 static void close_graph(void *graph) { tw_graph_close(graph); }
@@ -63,8 +64,8 @@ tw_status tw_rival_parse(tw_context *ctx, const tw_rival_text *given, int n, con
     for (int i = 0; i < n; i++) {
         file[i].name = tw_arena_printf(ctx->arena, "%s", given[i].name);
         if (!file[i].name) return TW_ERR_NOMEM;
-        TW_TRY(parse_tree(file[i].name, given[i].text, strlen(given[i].text), ctx->arena, &ctx->diag,
-                          &file[i].root));
+        TW_TRY(
+            parse_tree(file[i].name, given[i].text, strlen(given[i].text), ctx->arena, &ctx->diag, &file[i].root));
     }
     return read_trees(ctx, file, n, out);
 }

@@ -79,7 +79,8 @@ static char *input_path(const golden *g, const char *folder, const char *key)
 {
     char *out = NULL;
     const char *end = strrchr(g->path, '/'), *name = json_string_value(json_object_get(g->root, key));
-    if (!name || asprintf(&out, "%.*s/../../zigzag/%s/%s", end ? (int)(end - g->path) : 1, end ? g->path : ".", folder, name) < 0)
+    if (!name || asprintf(&out, "%.*s/../../zigzag/%s/%s", end ? (int)(end - g->path) : 1, end ? g->path : ".",
+                          folder, name) < 0)
         return NULL;
     return out;
 }
@@ -103,7 +104,10 @@ static void fail(const golden *g, const char *why)
 
 /* ---- comparing ---- */
 
-static double number(const json_t *object, const char *key) { return json_number_value(json_object_get(object, key)); }
+static double number(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
 
 static double part(const tw_account *a, const char *name)
 {
@@ -148,12 +152,9 @@ static void check_cycles(const golden *g, const tw_account *a, const json_t *bes
     const struct {
         const char *key;
         double got;
-    } value[] = {{"ideal_cycle", part(a, "ideal")},
-                 {"ideal_temporal_cycle", a->compute_cycles},
-                 {"stall_cycles", part(a, "stall")},
-                 {"onloading_cycles", part(a, "on-load")},
-                 {"offloading_cycles", part(a, "off-load")},
-                 {"latency", a->cycles}};
+    } value[] = {{"ideal_cycle", part(a, "ideal")},          {"ideal_temporal_cycle", a->compute_cycles},
+                 {"stall_cycles", part(a, "stall")},         {"onloading_cycles", part(a, "on-load")},
+                 {"offloading_cycles", part(a, "off-load")}, {"latency", a->cycles}};
     if (number(best, "onloading_cycles") < 0)
         skip_part(g->t, g->file, g->id, "on-loading is negative: a mistake of the tool that its search prefers");
     for (size_t i = 0; i < sizeof value / sizeof *value && number(best, "onloading_cycles") >= 0; i++)
@@ -163,7 +164,8 @@ static void check_cycles(const golden *g, const tw_account *a, const json_t *bes
 static void check_energy(const golden *g, const tw_account *a, const json_t *best)
 {
     check_close(g->t, g->file, g->id, "energy", a->energy_pj, number(best, "energy"), 1e-6);
-    check_close(g->t, g->file, g->id, "mac_energy", a->level[a->n_levels - 1].energy_pj, number(best, "mac_energy"), 1e-6);
+    check_close(g->t, g->file, g->id, "mac_energy", a->level[a->n_levels - 1].energy_pj, number(best, "mac_energy"),
+                1e-6);
 }
 
 /* ---- a layer ---- */
@@ -202,7 +204,8 @@ static void check_answer(golden *g, const tw_rival *rival, const json_t *layer)
         return;
     }
     check_close(g->t, g->file, g->id, "latency of the tool's search", account->cycles, number(best, "latency"), 0);
-    check_close(g->t, g->file, g->id, "energy of the tool's search", account->energy_pj, number(best, "energy"), 1e-6);
+    check_close(g->t, g->file, g->id, "energy of the tool's search", account->energy_pj, number(best, "energy"),
+                1e-6);
 }
 
 static double value_of(const json_t *best, int criterion_index)
@@ -268,7 +271,10 @@ static void each_layer(golden *g, const tw_rival *rival, const char *what, int i
 }
 
 /* The mapping file of the case; `free` in its name is ours, of the data's author. */
-static const char *mapping_key(const json_t *root) { return json_object_get(root, "mapping") ? "mapping" : "hardware"; }
+static const char *mapping_key(const json_t *root)
+{
+    return json_object_get(root, "mapping") ? "mapping" : "hardware";
+}
 
 static void run_case(golden *g)
 {
@@ -296,7 +302,7 @@ void run_zigzag(tally *t, const char *path, const char *file, const json_t *root
     else
         fail_case(t, file, "", "out of memory");
     if (g.better + g.equal > 0)
-        printf("  %d of %d answers better than the tool's, by %.2f %% in the geometric mean of those\n", g.better, g.better + g.equal,
-               g.better ? 100 * (1 - pow(g.ratio, -1.0 / g.better)) : 0);
+        printf("  %d of %d answers better than the tool's, by %.2f %% in the geometric mean of those\n", g.better,
+               g.better + g.equal, g.better ? 100 * (1 - pow(g.ratio, -1.0 / g.better)) : 0);
     tw_context_free(g.ctx);
 }

@@ -53,13 +53,14 @@ TEST(a_key_that_is_there_twice_counts_the_last_time_and_is_remarked)
 {
     tw_bench b = tw_bench_new();
     tw_context *ctx = tw_context_new();
-    const tw_rival *rival =
-        open_set(&b, ctx, FOLDER "array.yaml",
-                 "- name: default\n  spatial_mapping: {D1: [\"K, 2\"], D2: []}\n  spatial_mapping: {D1: [\"K, 4\"], D2: [\"C, 4\"]}\n");
+    const tw_rival *rival = open_set(&b, ctx, FOLDER "array.yaml",
+                                     "- name: default\n  spatial_mapping: {D1: [\"K, 2\"], D2: []}\n  "
+                                     "spatial_mapping: {D1: [\"K, 4\"], D2: [\"C, 4\"]}\n");
     CHECK_EQ(tw_context_n_messages(ctx), 1);
     CHECK_STR(tw_context_message(ctx, 0),
               "mapping.yaml:3:3: note: duplicate key 'spatial_mapping'; this one counts, that at 2:3 does not");
-    const tw_rival *plain = open_set(&b, ctx, FOLDER "array.yaml", "- name: default\n  spatial_mapping: {D1: [\"K, 4\"], D2: [\"C, 4\"]}\n");
+    const tw_rival *plain = open_set(&b, ctx, FOLDER "array.yaml",
+                                     "- name: default\n  spatial_mapping: {D1: [\"K, 4\"], D2: [\"C, 4\"]}\n");
     check_same(account_of(ctx, rival, 0), account_of(ctx, plain, 0));
     tw_context_free(ctx);
     tw_bench_free(&b);
@@ -71,7 +72,8 @@ static char *print_mappings(tw_context *ctx, const tw_rival *mapped)
     char *text = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);
-    for (int i = 0; i < tw_rival_n_layers(mapped); i++) CHECK_EQ(tw_rival_print_mapping(ctx, mapped, i, out), TW_OK);
+    for (int i = 0; i < tw_rival_n_layers(mapped); i++)
+        CHECK_EQ(tw_rival_print_mapping(ctx, mapped, i, out), TW_OK);
     fclose(out);
     return text;
 }
@@ -84,7 +86,8 @@ TEST(a_mapping_that_was_found_and_written_counts_the_same_when_it_is_read)
         tw_context *ctx = tw_context_new();
         tw_rival_search_options how = TW_RIVAL_SEARCH_OPTIONS_INIT;
         const tw_rival_found *found[3];
-        const tw_rival *mapped, *rival = open_set(&b, ctx, FOLDER "array.yaml", tw_read_source(&b, FOLDER "mapping.yaml"));
+        const tw_rival *mapped,
+            *rival = open_set(&b, ctx, FOLDER "array.yaml", tw_read_source(&b, FOLDER "mapping.yaml"));
         how.measure = measure[m];
         how.max_nodes = 2000;
         CHECK_EQ(tw_rival_search_all(ctx, rival, &how, found, &mapped), TW_OK);
@@ -104,7 +107,8 @@ TEST(a_mapping_that_was_found_and_written_counts_the_same_when_it_is_read)
 
 enum { A, B, C, D, DIMS }; /* O[a][b] += W[b][c] * I[a + d][c], and W has d too */
 
-static const tw_einsum_rank rank_a = {1, {{A, 1}}}, rank_b = {1, {{B, 1}}}, rank_c = {1, {{C, 1}}}, rank_d = {1, {{D, 1}}};
+static const tw_einsum_rank rank_a = {1, {{A, 1}}}, rank_b = {1, {{B, 1}}}, rank_c = {1, {{C, 1}}},
+                            rank_d = {1, {{D, 1}}};
 
 static tw_einsum einsum_of(const int64_t *extent, int64_t stride)
 {
@@ -118,7 +122,13 @@ static tw_einsum einsum_of(const int64_t *extent, int64_t stride)
 
 static tw_rival_memory memory_of(const char *name, int64_t size, unsigned keeps, unsigned serves)
 {
-    tw_rival_memory m = {.name = name, .size_bits = size, .keeps = keeps, .serves = serves, .read_pj = 2, .write_pj = 3, .n_ports = 2};
+    tw_rival_memory m = {.name = name,
+                         .size_bits = size,
+                         .keeps = keeps,
+                         .serves = serves,
+                         .read_pj = 2,
+                         .write_pj = 3,
+                         .n_ports = 2};
     m.port[0] = (tw_rival_port){"r_port_1", TW_RIVAL_READS, 32, 8};
     m.port[1] = (tw_rival_port){"w_port_1", TW_RIVAL_WRITES, 32, 8};
     for (int o = 0; o < TW_RIVAL_OPERANDS; o++)
@@ -130,7 +140,8 @@ static tw_rival_memory memory_of(const char *name, int64_t size, unsigned keeps,
 /* A memory per multiplier for weights, one per row for sums, a shared one, and one outside. */
 static tw_hierarchy machine_of(int64_t small, int64_t large)
 {
-    tw_hierarchy h = {.name = "array", .n_memories = 4, .n_axes = 2, .axis = {"D1", "D2"}, .axis_size = {4, 4}, .mac_pj = 1};
+    tw_hierarchy h = {
+        .name = "array", .n_memories = 4, .n_axes = 2, .axis = {"D1", "D2"}, .axis_size = {4, 4}, .mac_pj = 1};
     h.memory[0] = memory_of("outside", INT64_C(1) << 40, 7, 3);
     h.memory[1] = memory_of("shared", large, 5, 3);
     h.memory[2] = memory_of("sums", small, 4, 2);
@@ -204,7 +215,9 @@ static int64_t touched(const tw_zz_case *c, const tw_zz_nest *nest, int o, int c
         for (int i = 0; i < c->unrolling.n; i++) {
             const tw_zz_unroll *u = &c->unrolling.part[i];
             int below = 0;
-            while (below < c->operand[o].n_levels && !(c->machine->memory[c->operand[o].level[below].memory].serves >> u->axis & 1)) below++;
+            while (below < c->operand[o].n_levels &&
+                   !(c->machine->memory[c->operand[o].level[below].memory].serves >> u->axis & 1))
+                below++;
             if (below == s) size[u->dim] *= u->factor;
         }
     for (int64_t p = 0; p < size[0] * size[1] * size[2] * size[3]; p++) {
@@ -215,7 +228,8 @@ static int64_t touched(const tw_zz_case *c, const tw_zz_nest *nest, int o, int c
         }
         for (int r = 0; r < e->n_ranks; r++) {
             int64_t x = 0;
-            for (int k = 0; k < e->rank[r].n_terms; k++) x += e->rank[r].term[k].coefficient * at[e->rank[r].term[k].dim];
+            for (int k = 0; k < e->rank[r].n_terms; k++)
+                x += e->rank[r].term[k].coefficient * at[e->rank[r].term[k].dim];
             index = index * 40 + x;
         }
         n += !seen[index];
@@ -235,7 +249,8 @@ static int64_t units_of(const tw_zz_case *c, int o, int level)
     int64_t n = 1;
     for (int i = 0; i < c->unrolling.n; i++) {
         int below = 0;
-        while (!(c->machine->memory[c->operand[o].level[below].memory].serves >> c->unrolling.part[i].axis & 1)) below++;
+        while (!(c->machine->memory[c->operand[o].level[below].memory].serves >> c->unrolling.part[i].axis & 1))
+            below++;
         if (below > level) n *= c->unrolling.part[i].factor;
     }
     return n;
@@ -262,7 +277,8 @@ static void check_results(const tw_zz_case *c, const tw_zz_nest *nest, const tw_
         for (int s = l + 2; s <= c->operand[0].n_levels; s++) partial |= c->operand[0].exact.sums[s];
         int64_t n = changes(c, nest, 0, cut), elems = touched(c, nest, 0, cut, l);
         if (c->operand[0].exact.sums[l + 1]) continue; /* summed on the way up */
-        CHECK_EQ(count->words[0][l][TW_WAY_READ_UP], words((double)elems, partial ? 16 : 8, n, (double)units_of(c, 0, l)));
+        CHECK_EQ(count->words[0][l][TW_WAY_READ_UP],
+                 words((double)elems, partial ? 16 : 8, n, (double)units_of(c, 0, l)));
         CHECK_EQ(count->words[0][l][TW_WAY_WRITE_UP],
                  partial ? words((double)elems, 16, n, (double)units_of(c, 0, l)) : 0);
     }
@@ -274,8 +290,8 @@ TEST(transfers_and_tiles_are_those_of_walking_through_the_nest)
     tw_diag diag = {0};
     tw_hierarchy h = machine_of(1 << 20, 1 << 20);
     for (int i = 0; i < 120; i++) {
-        int64_t extent[DIMS] = {tw_test_pick(&seed, 1, 6), 2 * tw_test_pick(&seed, 1, 3), 2 * tw_test_pick(&seed, 1, 3),
-                                tw_test_pick(&seed, 1, 3)};
+        int64_t extent[DIMS] = {tw_test_pick(&seed, 1, 6), 2 * tw_test_pick(&seed, 1, 3),
+                                2 * tw_test_pick(&seed, 1, 3), tw_test_pick(&seed, 1, 3)};
         tw_einsum e = einsum_of(extent, tw_test_pick(&seed, 1, 3));
         tw_zz_layer_facts facts = {0};
         tw_zz_unrolling u = over_array();
@@ -301,7 +317,8 @@ TEST(the_union_of_windows_is_that_of_marking_every_cycle)
         for (int k = 0; k < n; k++) {
             int64_t factor = tw_test_pick(&seed, 1, 3);
             period = total % (period * factor) == 0 ? period * factor : period;
-            duty[n - 1 - k] = (tw_zz_duty){(double)period, (double)(total / period), (double)tw_test_pick(&seed, 1, period), 0};
+            duty[n - 1 - k] =
+                (tw_zz_duty){(double)period, (double)(total / period), (double)tw_test_pick(&seed, 1, period), 0};
         }
         for (int64_t t = 0; t < total; t++) {
             bool in = false;
@@ -332,7 +349,9 @@ static void try_cuts(brute *b, int o, int l)
         tw_zz_nest_settle(b->c, &nest);
         if (!tw_zz_nest_fits(b->c, &nest, &memory) || !tw_zz_count_nest(b->c, &nest, &count)) return;
         if (count.onload >= 0 && count.offload >= 0) {
-            double value = b->measure == TW_CYCLES ? count.latency : b->measure == TW_ENERGY ? count.energy : count.latency * count.energy;
+            double value = b->measure == TW_CYCLES   ? count.latency
+                           : b->measure == TW_ENERGY ? count.energy
+                                                     : count.latency * count.energy;
             b->best = fmin(b->best, value);
         }
         return;
@@ -379,7 +398,8 @@ TEST(the_search_finds_the_best_of_everything_on_small_layers_and_no_bound_is_abo
     uint64_t seed = tw_test_seed();
     for (int i = 0; i < 12; i++) {
         tw_hierarchy h = machine_of(16 * tw_test_pick(&seed, 1, 4), 64 * tw_test_pick(&seed, 1, 6));
-        int64_t extent[DIMS] = {(int64_t[]){2, 3, 4, 6}[tw_test_pick(&seed, 0, 3)], 4, 4, tw_test_pick(&seed, 1, 2)};
+        int64_t extent[DIMS] = {(int64_t[]){2, 3, 4, 6}[tw_test_pick(&seed, 0, 3)], 4, 4,
+                                tw_test_pick(&seed, 1, 2)};
         tw_einsum e = einsum_of(extent, 1);
         tw_zz_unrolling u = over_array();
         tw_zz_extra extra = {.n_unrollings = 1, .unrolling = &u};

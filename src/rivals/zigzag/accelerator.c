@@ -70,7 +70,8 @@ static bool is_axis_name(const tw_node *node)
 
 static void read_axes(tw_fields *f, tw_hierarchy *m)
 {
-    const tw_node *names = tw_field_list(f, "dimensions", TW_REQUIRED), *sizes = tw_field_list(f, "sizes", TW_REQUIRED);
+    const tw_node *names = tw_field_list(f, "dimensions", TW_REQUIRED),
+                  *sizes = tw_field_list(f, "sizes", TW_REQUIRED);
     if (!names || !sizes) return;
     if (names->n_children != sizes->n_children || names->n_children > TW_RIVAL_AXES) {
         TW_REFUSE(f, sizes->loc, "the array has %d dimensions and %d sizes; there must be one for each, at most %d",
@@ -80,7 +81,8 @@ static void read_axes(tw_fields *f, tw_hierarchy *m)
     for (const tw_node *n = names->child, *s = sizes->child; n; n = n->next, s = s->next) {
         int64_t size = 1;
         if (!is_axis_name(n))
-            TW_REFUSE(f, n->loc, "a dimension of the array is called D1 to D9, found '%s'", n->kind == TW_SCALAR ? n->text : "a list or map");
+            TW_REFUSE(f, n->loc, "a dimension of the array is called D1 to D9, found '%s'",
+                      n->kind == TW_SCALAR ? n->text : "a list or map");
         else if (axis_called(m, n->text) >= 0)
             TW_REFUSE(f, n->loc, "dimension '%s' is given twice", n->text);
         if (!tw_node_int(s, "sizes", 1, TW_EXTENT_MAX, f->diag, &size)) f->n_bad++;
@@ -96,8 +98,8 @@ static void read_over(tw_fields *f, const char *const *key, size_t n)
 
 static tw_status read_array(tw_zz_reader *r, const tw_node *node)
 {
-    static const char *const unused[] = {"unit_area", "input_precision", "multiplier_area", "adc_resolution",
-                                         "bit_serial_precision", "imc_type"};
+    static const char *const unused[] = {"unit_area",      "input_precision",      "multiplier_area",
+                                         "adc_resolution", "bit_serial_precision", "imc_type"};
     tw_hierarchy *m = r->machine;
     tw_fields f = tw_fields_open(node, "operational_array", r->work.diag);
     bool imc = false;
@@ -136,7 +138,8 @@ static void assign(tw_fields *f, tw_rival_memory *m, int port, const char *opera
     size_t d = 0;
     while (d < TW_COUNT(direction) && strcmp(direction[d].word, word) != 0) d++;
     if (o < 0 || d == TW_COUNT(direction)) {
-        TW_REFUSE(f, loc, "a port serves an operand I1, I2 or O in a direction fh, tl, fl or th, found '%s, %s'", operand, word);
+        TW_REFUSE(f, loc, "a port serves an operand I1, I2 or O in a direction fh, tl, fl or th, found '%s, %s'",
+                  operand, word);
         return;
     }
     if (!(m->keeps >> o & 1))
@@ -181,7 +184,9 @@ static void read_port(tw_zz_reader *r, tw_fields *memory, tw_rival_memory *m, co
     bool low = tw_field_int(&f, "bandwidth_min", TW_REQUIRED, 1, BITS_MAX, &least);
     bool high = tw_field_int(&f, "bandwidth_max", TW_REQUIRED, 1, BITS_MAX, &most);
     if (low && high && least > most)
-        TW_REFUSE(&f, node->loc, "bandwidth_min of port '%s' is %" PRId64 ", more than its bandwidth_max of %" PRId64, p->name, least, most);
+        TW_REFUSE(&f, node->loc,
+                  "bandwidth_min of port '%s' is %" PRId64 ", more than its bandwidth_max of %" PRId64, p->name,
+                  least, most);
     p->kind = (tw_rival_port_kind)k;
     p->least = least;
     p->most = (double)most;
@@ -201,7 +206,8 @@ static void read_ports(tw_zz_reader *r, tw_fields *f, tw_rival_memory *m)
 {
     const tw_node *list = tw_field_list(f, "ports", TW_REQUIRED);
     if (list && list->n_children > TW_RIVAL_PORTS)
-        TW_REFUSE(f, list->loc, "memory '%s' has %d ports, more than %d", m->name, list->n_children, TW_RIVAL_PORTS);
+        TW_REFUSE(f, list->loc, "memory '%s' has %d ports, more than %d", m->name, list->n_children,
+                  TW_RIVAL_PORTS);
     else
         for (const tw_node *p = list ? list->child : NULL; p; p = p->next) read_port(r, f, m, p);
 }
@@ -222,7 +228,8 @@ static void assign_legacy(tw_fields *f, tw_rival_memory *m, const int *listed, c
     int i = 0;
     for (const tw_node *map = list->child; map; map = map->next, i++) {
         if (map->kind != TW_NODE_MAP || i >= TW_ZZ_OPERANDS || listed[i] < 0) {
-            TW_REFUSE(f, map->loc, "'ports' of memory '%s' must have one map of directions for each of its operands", m->name);
+            TW_REFUSE(f, map->loc,
+                      "'ports' of memory '%s' must have one map of directions for each of its operands", m->name);
             return;
         }
         for (const tw_node *e = map->child; e; e = e->next) {
@@ -247,11 +254,14 @@ static void read_legacy_ports(tw_zz_reader *r, tw_fields *f, tw_rival_memory *m,
     (void)tw_field_int(f, "min_w_granularity", TW_OPTIONAL, 1, bw[1], &least[1]);
     for (int k = 0; k < 3; k++) {
         (void)tw_field_int(f, count[k], TW_OPTIONAL, 0, TW_RIVAL_PORTS, &n[k]);
-        make_ports(r, m, prefix[k], n[k],
-                   (tw_rival_port){.kind = (tw_rival_port_kind)k, .most = (double)bw[k == 1], .least = least[k == 1]});
+        make_ports(
+            r, m, prefix[k], n[k],
+            (tw_rival_port){.kind = (tw_rival_port_kind)k, .most = (double)bw[k == 1], .least = least[k == 1]});
     }
     if (n[2] > 0 && bw[0] != bw[1])
-        tw_diag_note(r->work.diag, m->loc, "ports of memory '%s' that read and write have the bandwidth of reads, %" PRId64, m->name, bw[0]);
+        tw_diag_note(r->work.diag, m->loc,
+                     "ports of memory '%s' that read and write have the bandwidth of reads, %" PRId64, m->name,
+                     bw[0]);
     const tw_node *list = tw_field_list(f, "ports", TW_REQUIRED);
     if (list) assign_legacy(f, m, listed, list);
 }
@@ -266,7 +276,8 @@ static void read_operands(tw_fields *f, tw_rival_memory *m, int *listed)
     for (const tw_node *e = list ? list->child : NULL; e; e = e->next) {
         int o = e->kind == TW_SCALAR ? tw_zz_operand_called(e->text) : -1;
         if (o < 0)
-            TW_REFUSE(f, e->loc, "an operand of a memory is I1, I2 or O, found '%s'", e->kind == TW_SCALAR ? e->text : "a list or map");
+            TW_REFUSE(f, e->loc, "an operand of a memory is I1, I2 or O, found '%s'",
+                      e->kind == TW_SCALAR ? e->text : "a list or map");
         else if (m->keeps >> o & 1)
             TW_REFUSE(f, e->loc, "operand '%s' is given twice", e->text);
         else {
@@ -289,7 +300,8 @@ static void read_served(tw_fields *f, const tw_hierarchy *h, tw_rival_memory *m)
     }
     m->instances = 1;
     for (int a = 0; a < h->n_axes; a++)
-        if (!(m->serves >> a & 1) && !tw_ckd_mul(m->instances, h->axis_size[a], &m->instances)) m->instances = INT64_MAX;
+        if (!(m->serves >> a & 1) && !tw_ckd_mul(m->instances, h->axis_size[a], &m->instances))
+            m->instances = INT64_MAX;
 }
 
 static void read_costs(tw_fields *f, tw_rival_memory *m)
@@ -298,7 +310,9 @@ static void read_costs(tw_fields *f, tw_rival_memory *m)
     const tw_node *node = tw_field_node(f, "auto_cost_extraction", TW_OPTIONAL);
     if (node) cacti = node->kind == TW_SCALAR && tw_same_word(node->text, "true");
     if (cacti)
-        TW_REFUSE(f, node->loc, "the costs of memory '%s' would come from CACTI, which is not asked; give 'r_cost' and 'w_cost'", m->name);
+        TW_REFUSE(f, node->loc,
+                  "the costs of memory '%s' would come from CACTI, which is not asked; give 'r_cost' and 'w_cost'",
+                  m->name);
     (void)tw_zz_number(f, "r_cost", cacti ? TW_OPTIONAL : TW_REQUIRED, &m->read_pj);
     (void)tw_zz_number(f, "w_cost", cacti ? TW_OPTIONAL : TW_REQUIRED, &m->write_pj);
 }
@@ -307,8 +321,8 @@ static tw_status read_memory(tw_zz_reader *r, const tw_node *node, tw_rival_memo
 {
     static const char *const unused[] = {"area", "latency", "mem_type", "force_double_buffering"};
     tw_fields f = tw_fields_open(node, "memory", r->work.diag);
-    *m = (tw_rival_memory){.name = node->key, .loc = node->key_loc, .size_bits = 1, .word_bits = 1, .block_words = 1,
-                           .buffering = 1};
+    *m = (tw_rival_memory){
+        .name = node->key, .loc = node->key_loc, .size_bits = 1, .word_bits = 1, .block_words = 1, .buffering = 1};
     for (int o = 0; o < TW_RIVAL_OPERANDS; o++)
         for (int w = 0; w < TW_N_WAYS; w++) m->port_of[o][w] = -1;
     (void)tw_field_int(&f, "size", TW_REQUIRED, 1, BITS_MAX, &m->size_bits);
@@ -329,7 +343,8 @@ static tw_status read_memories(tw_zz_reader *r, const tw_node *map)
     tw_status status = TW_OK;
     m->n_memories = map->n_children;
     if (map->n_children == 0 || map->n_children > TW_RIVAL_MEMORIES)
-        return tw_diag_error(r->work.diag, map->loc, "there are %d memories; there must be 1 to %d", map->n_children, TW_RIVAL_MEMORIES);
+        return tw_diag_error(r->work.diag, map->loc, "there are %d memories; there must be 1 to %d",
+                             map->n_children, TW_RIVAL_MEMORIES);
     TW_ALLOC(r->work.arena, r->listed, map->n_children);
     int at = map->n_children; /* the file has the lowest first */
     for (const tw_node *e = map->child; e; e = e->next) {
@@ -343,7 +358,8 @@ tw_status tw_zz_read_accelerator(tw_zz_reader *r, const tw_node *root)
 {
     static const char *const unused[] = {"dataflows", "type"};
     tw_status status = TW_OK;
-    if (r->machine) return tw_diag_error(r->work.diag, root->loc, "a second accelerator is given; there can be one");
+    if (r->machine)
+        return tw_diag_error(r->work.diag, root->loc, "a second accelerator is given; there can be one");
     TW_ALLOC(r->work.arena, r->machine, 1);
     tw_fields f = tw_fields_open(root, "accelerator", r->work.diag);
     const tw_node *name = tw_field_node(&f, "name", TW_REQUIRED);

@@ -98,14 +98,15 @@ void tw_zz_nest_settle(const tw_zz_case *c, tw_zz_nest *nest)
 
 /* ---- ZigZag's allocator ---- */
 
-typedef struct choice { /* of one operand of one memory: how many more loops it takes */
+typedef struct choice {    /* of one operand of one memory: how many more loops it takes */
     int operand, level, n; /* n ways to choose, that take the first 0 .. n-1 loops; top: all of them */
     int first;             /* loops of the first choice, beyond those inside already                */
     double bits[TW_ZZ_LOOPS + 1], accesses[TW_ZZ_LOOPS + 1];
 } choice;
 
 /* Sizes of the prefixes that fit on their own. False: not even what is inside already fits. */
-static bool list_prefixes(const tw_zz_case *c, const tw_zz_nest *nest, const growth *inside, double room, choice *ch)
+static bool list_prefixes(const tw_zz_case *c, const tw_zz_nest *nest, const growth *inside, double room,
+                          choice *ch)
 {
     const tw_zz_operand *x = &c->operand[ch->operand];
     growth g = *inside;

@@ -35,18 +35,21 @@ static tw_status add_window(tw_zz_operand *x, const tw_einsum *e, const tw_einsu
     return TW_OK;
 }
 
-static tw_status relate(tw_zz_operand *x, const tw_einsum *e, const tw_zz_window_size *size, tw_loc loc, tw_diag *diag)
+static tw_status relate(tw_zz_operand *x, const tw_einsum *e, const tw_zz_window_size *size, tw_loc loc,
+                        tw_diag *diag)
 {
     const tw_einsum_operand *operand = &e->operand[x->index];
     for (int d = 0; d < e->n_dims; d++) x->kind[d] = e->extent[d] > 1 ? TW_ZZ_IR : TW_ZZ_NONE;
     for (int i = 0; i < operand->n_ranks; i++) {
         const tw_einsum_rank *rank = &operand->rank[i];
         if (rank->n_terms > 2 || (rank->n_terms == 2 && x->n_windows == TW_ZZ_WINDOWS))
-            return tw_diag_error(diag, loc, "an index of '%s' of '%s' is a sum of %d loops; ZigZag's rules know two",
+            return tw_diag_error(diag, loc,
+                                 "an index of '%s' of '%s' is a sum of %d loops; ZigZag's rules know two",
                                  operand->name, e->name, rank->n_terms);
         if (rank->n_terms == 2 && add_window(x, e, rank, size->most[i]) != TW_OK)
-            return tw_diag_error(diag, loc, "two indices of '%s' of '%s' move with the same loop; ZigZag's rules know no such layer",
-                                 operand->name, e->name);
+            return tw_diag_error(
+                diag, loc, "two indices of '%s' of '%s' move with the same loop; ZigZag's rules know no such layer",
+                operand->name, e->name);
     }
     for (int i = 0; i < operand->n_ranks; i++)
         if (operand->rank[i].n_terms == 1 && x->kind[operand->rank[i].term[0].dim] == TW_ZZ_IR) {
@@ -262,8 +265,8 @@ static tw_status check_ways(const tw_zz_case *c, const tw_zz_operand *x, tw_loc 
                                  : way == TW_WAY_READ_DOWN || way == TW_WAY_WRITE_UP;
             if (!needed || (up && l == x->n_levels - 1) || x->level[l].most[way] > 0) continue;
             const tw_rival_memory *m = &c->machine->memory[x->level[l].memory];
-            return tw_diag_error(diag, m->loc.file ? m->loc : loc, "memory '%s' has no port for '%s' of operand '%s'", m->name,
-                                 word[way], x->name);
+            return tw_diag_error(diag, m->loc.file ? m->loc : loc,
+                                 "memory '%s' has no port for '%s' of operand '%s'", m->name, word[way], x->name);
         }
     return TW_OK;
 }
@@ -282,13 +285,15 @@ static tw_status find_levels(tw_zz_case *c, tw_zz_operand *x, tw_loc loc, tw_dia
 
 /* ---- the whole ---- */
 
-static tw_status order_operands(const tw_einsum *e, const tw_zz_layer_facts *facts, tw_loc loc, tw_diag *diag, int *order)
+static tw_status order_operands(const tw_einsum *e, const tw_zz_layer_facts *facts, tw_loc loc, tw_diag *diag,
+                                int *order)
 {
     int n = 0, results = 0;
     for (int o = 0; o < e->n_operands; o++) results += e->operand[o].updated;
     if (e->n_operands != TW_ZZ_OPERANDS || results != 1)
-        return tw_diag_error(diag, loc, "'%s' has %d operands, %d of them results; ZigZag's rules count two inputs and one result",
-                             e->name, e->n_operands, results);
+        return tw_diag_error(
+            diag, loc, "'%s' has %d operands, %d of them results; ZigZag's rules count two inputs and one result",
+            e->name, e->n_operands, results);
     if (facts->is_ordered) memcpy(order, facts->order, TW_ZZ_OPERANDS * sizeof *order);
     if (facts->is_ordered) return TW_OK;
     for (int updated = 1; updated >= 0; updated--)

@@ -18,11 +18,11 @@
 #include "rivals/array.h"
 
 enum {
-    TW_ZZ_OPERANDS = 3, /* the result and two inputs                        */
-    TW_ZZ_LEVELS = 8,   /* memories of one operand                          */
-    TW_ZZ_WINDOWS = 4,  /* sliding windows of one operand                   */
-    TW_ZZ_LOOPS = 64,   /* over time                                        */
-    TW_ZZ_PORTS = 128,  /* of all memories                                  */
+    TW_ZZ_OPERANDS = 3,                       /* the result and two inputs                        */
+    TW_ZZ_LEVELS = 8,                         /* memories of one operand                          */
+    TW_ZZ_WINDOWS = 4,                        /* sliding windows of one operand                   */
+    TW_ZZ_LOOPS = 64,                         /* over time                                        */
+    TW_ZZ_PORTS = 128,                        /* of all memories                                  */
     TW_ZZ_LINKS = TW_ZZ_OPERANDS * TW_N_WAYS, /* that one port can serve     */
 };
 
@@ -54,21 +54,21 @@ typedef struct tw_zz_window { /* index = step[0] * dim[0] + step[1] * dim[1] */
 } tw_zz_window;
 
 typedef struct tw_zz_level {
-    int memory;   /* of the hierarchy */
-    double size;  /* bits */
-    double pj[2]; /* of reading and of writing a word of `most` bits */
+    int memory;                               /* of the hierarchy */
+    double size;                              /* bits */
+    double pj[2];                             /* of reading and of writing a word of `most` bits */
     double least[TW_N_WAYS], most[TW_N_WAYS]; /* bits per cycle; 0: no port */
     int port[TW_N_WAYS];                      /* of the case, -1: none       */
 } tw_zz_level;
 
 /* One reading of the unrolling: as a fraction, or rounded down. */
 typedef struct tw_zz_array {
-    double r[TW_ZZ_LEVELS + 1];                       /* R unrollings of a stage, multiplied     */
-    double of_dim[TW_ZZ_LEVELS + 1][TW_RIVAL_DIMS];   /* the same by loop                        */
-    double span[TW_ZZ_LEVELS + 1][TW_ZZ_WINDOWS][2];  /* PR unrollings of a stage                */
-    double boost[TW_ZZ_LEVELS];                       /* different tiles of stage l that one instance of level l feeds */
-    double units[TW_ZZ_LEVELS + 1];                   /* instances in use                        */
-    bool sums[TW_ZZ_LEVELS + 1];                      /* an IR loop of more than one iteration is unrolled here */
+    double r[TW_ZZ_LEVELS + 1];                      /* R unrollings of a stage, multiplied     */
+    double of_dim[TW_ZZ_LEVELS + 1][TW_RIVAL_DIMS];  /* the same by loop                        */
+    double span[TW_ZZ_LEVELS + 1][TW_ZZ_WINDOWS][2]; /* PR unrollings of a stage                */
+    double boost[TW_ZZ_LEVELS];     /* different tiles of stage l that one instance of level l feeds */
+    double units[TW_ZZ_LEVELS + 1]; /* instances in use                        */
+    bool sums[TW_ZZ_LEVELS + 1];    /* an IR loop of more than one iteration is unrolled here */
 } tw_zz_array;
 
 typedef struct tw_zz_operand {
@@ -138,8 +138,8 @@ typedef struct tw_zz_nest {
     struct {
         int dim;
         int64_t size;
-    } loop[TW_ZZ_LOOPS];                     /* innermost first */
-    int cut[TW_ZZ_OPERANDS][TW_ZZ_LEVELS];   /* by operand of the case */
+    } loop[TW_ZZ_LOOPS];                   /* innermost first */
+    int cut[TW_ZZ_OPERANDS][TW_ZZ_LEVELS]; /* by operand of the case */
 } tw_zz_nest;
 
 /* Bits of an operand's tile at a level. Of the cuts those up to this level count. */

@@ -29,7 +29,8 @@ void tw_zz_times_of(const tw_zz_case *c, const tw_zz_nest *nest, int operand, tw
 }
 
 /* Elements of the tile at each level. */
-static void size_tiles(const tw_zz_operand *x, const tw_zz_array *a, const tw_zz_nest *nest, const int *cut, double *elems)
+static void size_tiles(const tw_zz_operand *x, const tw_zz_array *a, const tw_zz_nest *nest, const int *cut,
+                       double *elems)
 {
     double r = 1, span[TW_ZZ_WINDOWS][2];
     int at = 0;
@@ -107,7 +108,8 @@ void tw_zz_flows_of(const tw_zz_case *c, const tw_zz_nest *nest, int operand, bo
 static double words_of(const tw_zz_flow *f, const tw_zz_level *level, tw_rival_way way, double units)
 {
     if (f->amount == 0 || f->bits == 0) return 0;
-    return trunc(ceil(f->amount * f->bits / level->least[way]) * (level->least[way] / level->most[way]) * f->count * units);
+    return trunc(ceil(f->amount * f->bits / level->least[way]) * (level->least[way] / level->most[way]) * f->count *
+                 units);
 }
 
 double tw_zz_operand_energy(const tw_zz_case *c, int operand, const tw_zz_flows *exact, double (*words)[TW_N_WAYS])

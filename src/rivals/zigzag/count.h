@@ -23,10 +23,10 @@ typedef struct tw_zz_flows {
 
 /* What the levels of an operand look like in time. */
 typedef struct tw_zz_times {
-    double still;                       /* cycles that the multipliers keep an input               */
-    double cycles[TW_ZZ_LEVELS];        /* from one refresh of a level to the next                 */
+    double still;                                     /* cycles that the multipliers keep an input               */
+    double cycles[TW_ZZ_LEVELS];                      /* from one refresh of a level to the next                 */
     double top_r[TW_ZZ_LEVELS], top_ir[TW_ZZ_LEVELS]; /* iterations of its outermost loops of one kind */
-    bool sums[TW_ZZ_LEVELS];            /* IR loops of more than one iteration belong to it        */
+    bool sums[TW_ZZ_LEVELS];                          /* IR loops of more than one iteration belong to it        */
 } tw_zz_times;
 
 typedef struct tw_zz_count {
@@ -34,9 +34,9 @@ typedef struct tw_zz_count {
     double mac_pj, memory_pj;
     double stall, onload, offload; /* cycles, besides those of the case */
     double latency, energy;
-    tw_zz_flows exact[TW_ZZ_OPERANDS];                 /* as energy sees it */
-    bool doubled[TW_ZZ_OPERANDS][TW_ZZ_LEVELS];        /* taken to be double-buffered */
-    double port_stall[TW_ZZ_PORTS];                    /* of each port; below 0: slack */
+    tw_zz_flows exact[TW_ZZ_OPERANDS];          /* as energy sees it */
+    bool doubled[TW_ZZ_OPERANDS][TW_ZZ_LEVELS]; /* taken to be double-buffered */
+    double port_stall[TW_ZZ_PORTS];             /* of each port; below 0: slack */
 } tw_zz_count;
 
 /* Counts a nest that is settled and fits. False: partial sums return to a memory that has no port for them. */
@@ -48,8 +48,7 @@ void tw_zz_times_of(const tw_zz_case *c, const tw_zz_nest *nest, int operand, tw
 void tw_zz_flows_of(const tw_zz_case *c, const tw_zz_nest *nest, int operand, bool whole, const tw_zz_times *times,
                     tw_zz_flows *out);
 /* Energy of an operand in its memories; INFINITY: a port is missing. `words` may be NULL. */
-double tw_zz_operand_energy(const tw_zz_case *c, int operand, const tw_zz_flows *exact,
-                            double (*words)[TW_N_WAYS]);
+double tw_zz_operand_energy(const tw_zz_case *c, int operand, const tw_zz_flows *exact, double (*words)[TW_N_WAYS]);
 typedef struct tw_zz_timing { /* what latency is made of */
     const tw_zz_times *times[TW_ZZ_OPERANDS];
     const tw_zz_flows *exact[TW_ZZ_OPERANDS], *whole[TW_ZZ_OPERANDS];

@@ -21,7 +21,8 @@ static void measure_shares(const tw_zz_case *c, const tw_zz_timing *t, shares *s
             s->own[o][l] = floor(t->exact[o]->bits[l] / t->times[o]->top_r[l]) / c->operand[o].level[l].size;
     for (int m = 0; m < c->n_memories; m++) {
         s->all[m] = 0;
-        for (int i = 0; i < c->n_sharing[m]; i++) s->all[m] += s->own[c->sharing[m][i].operand][c->sharing[m][i].level];
+        for (int i = 0; i < c->n_sharing[m]; i++)
+            s->all[m] += s->own[c->sharing[m][i].operand][c->sharing[m][i].level];
     }
 }
 
@@ -41,9 +42,13 @@ static void infer_buffers(const tw_zz_case *c, const tw_zz_timing *t, tw_zz_coun
 
 /* ---- links ---- */
 
-static double real_cycles(const tw_zz_flow *f, double most) { return most > 0 ? ceil(f->amount * f->bits / most) : 0; }
+static double real_cycles(const tw_zz_flow *f, double most)
+{
+    return most > 0 ? ceil(f->amount * f->bits / most) : 0;
+}
 
-static tw_zz_duty duty_of(const tw_zz_case *c, const tw_zz_timing *t, const tw_zz_count *out, const tw_zz_link *link)
+static tw_zz_duty duty_of(const tw_zz_case *c, const tw_zz_timing *t, const tw_zz_count *out,
+                          const tw_zz_link *link)
 {
     const tw_zz_flow *f = &t->whole[link->operand]->way[link->level][link->way];
     bool up = link->way == TW_WAY_READ_UP || link->way == TW_WAY_WRITE_UP;
@@ -51,7 +56,7 @@ static tw_zz_duty duty_of(const tw_zz_case *c, const tw_zz_timing *t, const tw_z
     bool doubled = level >= 0 && out->doubled[link->operand][level];
     double held = level >= 0 ? t->times[link->operand]->top_ir[level] : 1;
     return (tw_zz_duty){f->period, f->count, doubled ? f->period : trunc(f->period / held),
-                  real_cycles(f, c->operand[link->operand].level[link->level].most[link->way])};
+                        real_cycles(f, c->operand[link->operand].level[link->level].most[link->way])};
 }
 
 /* ---- ports ---- */

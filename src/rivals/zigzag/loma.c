@@ -82,7 +82,8 @@ static void factor_loops(const tw_zz_case *c, const tw_zz_entry *entry, factors 
     for (int d = 0; d < c->n_dims; d++) loops += c->steps[d] > 1;
     for (int i = 0; entry && i < entry->n_orders; i++)
         for (int d = 0; d < c->n_dims && entry->order[i].size > 1; d++)
-            if (tw_same_word(c->einsum->dim[d], entry->order[i].dim) && rest[d] % entry->order[i].size == 0 && fixed.total < 16) {
+            if (tw_same_word(c->einsum->dim[d], entry->order[i].dim) && rest[d] % entry->order[i].size == 0 &&
+                fixed.total < 16) {
                 rest[d] /= entry->order[i].size;
                 add_factor(&fixed, d, entry->order[i].size);
             }
@@ -117,7 +118,8 @@ double tw_zz_value(tw_measure measure, double latency, double energy)
 
 tw_zz_figure tw_zz_figure_of(tw_measure measure, double latency, double energy)
 {
-    return (tw_zz_figure){tw_zz_value(measure, latency, energy), measure == TW_CYCLES ? energy : latency, latency, energy};
+    return (tw_zz_figure){tw_zz_value(measure, latency, energy), measure == TW_CYCLES ? energy : latency, latency,
+                          energy};
 }
 
 /* Keeps the nest if it is among the best so far; of equals the first. */
@@ -137,7 +139,8 @@ static void try_nest(const tw_zz_goal *goal, const tw_zz_case *c, const tw_zz_ne
 {
     tw_zz_count count;
     out->counted++;
-    if (tw_zz_count_nest(c, nest, &count)) offer(out, nest, tw_zz_figure_of(goal->measure, count.latency, count.energy));
+    if (tw_zz_count_nest(c, nest, &count))
+        offer(out, nest, tw_zz_figure_of(goal->measure, count.latency, count.energy));
 }
 
 static void try_order(walk *w)
@@ -176,7 +179,10 @@ static void permute(walk *w)
 tw_status tw_zz_orders(const tw_zz_goal *goal, const tw_zz_case *c, tw_diag *diag, tw_zz_starts *out)
 {
     tw_zz_nest nest;
-    walk w = {.c = c, .goal = goal, .out = out, .is_ordered = goal->extra->entry && goal->extra->entry->n_orders > 0,
+    walk w = {.c = c,
+              .goal = goal,
+              .out = out,
+              .is_ordered = goal->extra->entry && goal->extra->entry->n_orders > 0,
               .pulse = {.deadline = diag->deadline}};
     out->n = 0;
     out->counted = 0;
@@ -187,10 +193,12 @@ tw_status tw_zz_orders(const tw_zz_goal *goal, const tw_zz_case *c, tw_diag *dia
     }
     factor_loops(c, goal->extra->entry, &w.left);
     if (w.left.total > TW_ZZ_ORDERED)
-        return tw_diag_error(diag, goal->loc, "'%s' has %d loops over time; all orders of at most %d are tried", goal->einsum->name,
-                             w.left.total, TW_ZZ_ORDERED);
+        return tw_diag_error(diag, goal->loc, "'%s' has %d loops over time; all orders of at most %d are tried",
+                             goal->einsum->name, w.left.total, TW_ZZ_ORDERED);
     permute(&w);
-    return w.is_over ? tw_diag_stopped(diag, goal->loc, "all orders of the loops of '%s' were tried", goal->einsum->name) : TW_OK;
+    return w.is_over
+               ? tw_diag_stopped(diag, goal->loc, "all orders of the loops of '%s' were tried", goal->einsum->name)
+               : TW_OK;
 }
 
 tw_status tw_zz_loma(const tw_zz_goal *goal, tw_diag *diag, tw_zz_best *out)
@@ -201,7 +209,8 @@ tw_status tw_zz_loma(const tw_zz_goal *goal, tw_diag *diag, tw_zz_best *out)
     for (int u = 0; u < goal->extra->n_unrollings; u++) {
         tw_zz_case c;
         tw_zz_starts starts = {.most = 1};
-        TW_TRY(tw_zz_case_build(goal->machine, goal->einsum, &goal->extra->facts, &goal->extra->unrolling[u], goal->loc, diag, &c));
+        TW_TRY(tw_zz_case_build(goal->machine, goal->einsum, &goal->extra->facts, &goal->extra->unrolling[u],
+                                goal->loc, diag, &c));
         TW_TRY(tw_zz_orders(goal, &c, diag, &starts));
         out->counted += starts.counted;
         full = &goal->machine->memory[starts.refused];
@@ -214,6 +223,7 @@ tw_status tw_zz_loma(const tw_zz_goal *goal, tw_diag *diag, tw_zz_best *out)
     out->energy = best.energy;
     out->value = best.value;
     if (out->unrolling >= 0) return TW_OK;
-    return tw_diag_infeasible(diag, goal->loc, "no order of the loops of '%s' fits; memory '%s' of %" PRId64 " bits is too small",
+    return tw_diag_infeasible(diag, goal->loc,
+                              "no order of the loops of '%s' fits; memory '%s' of %" PRId64 " bits is too small",
                               goal->einsum->name, full->name, full->size_bits);
 }

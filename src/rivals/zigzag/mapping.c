@@ -6,8 +6,8 @@
 bool tw_zz_is_mapping(const tw_node *root)
 {
     if (root->kind != TW_LIST || !root->child || root->child->kind != TW_NODE_MAP) return false;
-    static const char *const key[] = {"spatial_mapping", "memory_operand_links", "temporal_ordering",
-                                      "spatial_mapping_hint", "core_allocation", "temporal_mapping"};
+    static const char *const key[] = {"spatial_mapping",      "memory_operand_links", "temporal_ordering",
+                                      "spatial_mapping_hint", "core_allocation",      "temporal_mapping"};
     for (const tw_node *entry = root->child; entry; entry = entry->next)
         for (const tw_node *e = entry->kind == TW_NODE_MAP ? entry->child : NULL; e; e = e->next)
             for (size_t i = 0; i < TW_COUNT(key); i++)
@@ -40,8 +40,8 @@ static void read_part(tw_zz_reader *r, tw_fields *f, int axis, const tw_node *no
     if (!tw_zz_pair(node, "spatial_mapping", r->work.arena, r->work.diag, &dim, &factor)) {
         f->n_bad++;
     } else if (!whole_number(factor, &n) || n < 1 || n > TW_EXTENT_MAX) {
-        TW_REFUSE(f, node->loc, "loop '%s' lies over dimension '%s' with '%s', which is no number of 1 or more", dim,
-                  r->machine->axis[axis], factor);
+        TW_REFUSE(f, node->loc, "loop '%s' lies over dimension '%s' with '%s', which is no number of 1 or more",
+                  dim, r->machine->axis[axis], factor);
     } else if (e->n_parts == (int)TW_COUNT(e->part)) {
         TW_REFUSE(f, node->loc, "more than %d loops lie over the array", (int)TW_COUNT(e->part));
     } else {
@@ -104,7 +104,8 @@ static void read_order(tw_fields *f, const tw_node *pair, tw_zz_order *out)
     }
     const tw_node *size = pair->child->next;
     out->dim = pair->child->text;
-    if (!is_star(size) && !tw_node_int(size, "temporal_ordering", 1, TW_EXTENT_MAX, f->diag, &out->size)) f->n_bad++;
+    if (!is_star(size) && !tw_node_int(size, "temporal_ordering", 1, TW_EXTENT_MAX, f->diag, &out->size))
+        f->n_bad++;
     if (is_star(pair->child) && !is_star(size)) TW_REFUSE(f, size->loc, "a gap is written [\"*\", \"*\"]");
 }
 
@@ -133,8 +134,9 @@ static void read_links(tw_fields *f, tw_zz_entry *e)
         const tw_node *node = tw_field_node(&links, operand[i], TW_REQUIRED);
         int to = node && node->kind == TW_SCALAR ? tw_zz_operand_called(node->text) : -1;
         if (node && (to < 0 || seen >> to & 1 || (i == TW_ZZ_LAYER_O) != (to == TW_ZZ_O)))
-            TW_REFUSE(&links, node->loc, "'%s' must be linked to %s that no other is linked to, found '%s'", operand[i],
-                      i == TW_ZZ_LAYER_O ? "O" : "I1 or I2", node->kind == TW_SCALAR ? node->text : "a list or map");
+            TW_REFUSE(&links, node->loc, "'%s' must be linked to %s that no other is linked to, found '%s'",
+                      operand[i], i == TW_ZZ_LAYER_O ? "O" : "I1 or I2",
+                      node->kind == TW_SCALAR ? node->text : "a list or map");
         if (to >= 0) seen |= 1U << to;
         if (to >= 0) e->link[i] = to;
     }
@@ -147,7 +149,8 @@ static tw_status read_entry(tw_zz_reader *r, const tw_node *node, tw_zz_entry *e
     *e = (tw_zz_entry){.name = "", .loc = node->loc};
     const tw_node *name = tw_field_node(&f, "name", TW_REQUIRED);
     if (name && name->kind == TW_SCALAR) e->name = name->text;
-    if (name && name->kind != TW_SCALAR) TW_REFUSE(&f, name->loc, "'name' must be a layer, a type of layer or 'default'");
+    if (name && name->kind != TW_SCALAR)
+        TW_REFUSE(&f, name->loc, "'name' must be a layer, a type of layer or 'default'");
     (void)tw_field_node(&f, "core_allocation", TW_OPTIONAL);
     if (f.node) read_spatial(r, &f, e);
     if (f.node) read_hints(r, &f, e);

@@ -66,12 +66,16 @@ static tw_status read_loop(const tw_zz_case *c, const tw_node *pair, tw_diag *di
     bool good = pair->kind == TW_LIST && pair->n_children == 2 && pair->child->kind == TW_SCALAR;
     int d = good ? dim_called(c, pair->child->text) : -1;
     int64_t size = 0;
-    if (d < 0) return tw_diag_error(diag, pair->loc, "a loop of 'temporal_mapping' is one of the layer and its size, such as [K, 4]");
+    if (d < 0)
+        return tw_diag_error(diag, pair->loc,
+                             "a loop of 'temporal_mapping' is one of the layer and its size, such as [K, 4]");
     if (!tw_node_int(pair->child->next, "temporal_mapping", 1, TW_EXTENT_MAX, diag, &size)) return TW_ERR_INPUT;
     if (at == TW_ZZ_LOOPS) return tw_diag_error(diag, pair->loc, "more than %d loops", TW_ZZ_LOOPS);
     if (at < nest->n_loops && (nest->loop[at].dim != d || nest->loop[at].size != size))
-        return tw_diag_error(diag, pair->loc, "loop %d is %s of %" PRId64 " here and %s of %" PRId64 " for the first operand; all have the same nest",
-                             at + 1, c->einsum->dim[d], size, c->einsum->dim[nest->loop[at].dim], nest->loop[at].size);
+        return tw_diag_error(
+            diag, pair->loc,
+            "loop %d is %s of %" PRId64 " here and %s of %" PRId64 " for the first operand; all have the same nest",
+            at + 1, c->einsum->dim[d], size, c->einsum->dim[nest->loop[at].dim], nest->loop[at].size);
     if (at < nest->n_loops) return TW_OK;
     nest->loop[at].dim = d;
     nest->loop[at].size = size;
@@ -82,10 +86,13 @@ static tw_status read_levels(const tw_zz_case *c, int o, const tw_node *list, tw
 {
     int at = 0, l = 0;
     if (list->kind != TW_LIST || list->n_children != c->operand[o].n_levels)
-        return tw_diag_error(diag, list->loc, "operand '%s' has %d memories, and 'temporal_mapping' must have a list of loops for each",
-                             c->operand[o].name, c->operand[o].n_levels);
+        return tw_diag_error(
+            diag, list->loc,
+            "operand '%s' has %d memories, and 'temporal_mapping' must have a list of loops for each",
+            c->operand[o].name, c->operand[o].n_levels);
     for (const tw_node *level = list->child; level; level = level->next, l++) {
-        if (level->kind != TW_LIST) return tw_diag_error(diag, level->loc, "a level of 'temporal_mapping' is a list of loops");
+        if (level->kind != TW_LIST)
+            return tw_diag_error(diag, level->loc, "a level of 'temporal_mapping' is a list of loops");
         for (const tw_node *pair = level->child; pair; pair = pair->next) {
             TW_TRY(read_loop(c, pair, diag, at, nest));
             at++;
@@ -94,7 +101,8 @@ static tw_status read_levels(const tw_zz_case *c, int o, const tw_node *list, tw
         nest->cut[o][l] = at;
     }
     if (at != nest->n_loops)
-        return tw_diag_error(diag, list->loc, "operand '%s' has %d loops, the first has %d", c->operand[o].name, at, nest->n_loops);
+        return tw_diag_error(diag, list->loc, "operand '%s' has %d loops, the first has %d", c->operand[o].name, at,
+                             nest->n_loops);
     return TW_OK;
 }
 
@@ -105,7 +113,9 @@ static tw_status check_products(const tw_zz_case *c, const tw_zz_nest *nest, tw_
         for (int i = 0; i < nest->n_loops; i++)
             if (nest->loop[i].dim == d && !tw_ckd_mul(product, nest->loop[i].size, &product)) product = INT64_MAX;
         if (product != c->steps[d])
-            return tw_diag_error(diag, loc, "the loops over '%s' make %" PRId64 " rounds; of %" PRId64 " iterations the array leaves %" PRId64,
+            return tw_diag_error(diag, loc,
+                                 "the loops over '%s' make %" PRId64 " rounds; of %" PRId64
+                                 " iterations the array leaves %" PRId64,
                                  c->einsum->dim[d], product, c->einsum->extent[d], c->steps[d]);
     }
     return TW_OK;
@@ -123,12 +133,15 @@ static tw_status read_temporal(const tw_zz_case *c, const tw_node *map, tw_diag 
     *out = (tw_zz_nest){0};
     for (int o = 0; o < TW_ZZ_OPERANDS; o++) {
         const tw_node *list = entry_called(map, c->operand[o].name);
-        if (!list) return tw_diag_error(diag, map->loc, "'temporal_mapping' says nothing about operand '%s'", c->operand[o].name);
+        if (!list)
+            return tw_diag_error(diag, map->loc, "'temporal_mapping' says nothing about operand '%s'",
+                                 c->operand[o].name);
         TW_TRY(read_levels(c, o, list, diag, out));
     }
     for (const tw_node *e = map->child; e; e = e->next)
         if (map->n_children != TW_ZZ_OPERANDS)
-            return tw_diag_error(diag, map->loc, "'temporal_mapping' has %d operands, there are %d", map->n_children, TW_ZZ_OPERANDS);
+            return tw_diag_error(diag, map->loc, "'temporal_mapping' has %d operands, there are %d",
+                                 map->n_children, TW_ZZ_OPERANDS);
     return check_products(c, out, map->loc, diag);
 }
 
@@ -137,8 +150,9 @@ static tw_status read_temporal(const tw_zz_case *c, const tw_node *map, tw_diag 
 static tw_status too_small(const tw_zz_case *c, int memory, double bits, tw_loc loc, tw_diag *diag)
 {
     const tw_rival_memory *m = &c->machine->memory[memory];
-    tw_status status = tw_diag_infeasible(diag, loc, "memory '%s' holds %" PRId64 " bits, the tiles of '%s' need %.0f", m->name,
-                                          m->size_bits, c->einsum->name, bits);
+    tw_status status =
+        tw_diag_infeasible(diag, loc, "memory '%s' holds %" PRId64 " bits, the tiles of '%s' need %.0f", m->name,
+                           m->size_bits, c->einsum->name, bits);
     if (m->loc.file) tw_diag_note(diag, m->loc, "memory '%s' is declared here", m->name);
     return status;
 }
@@ -157,7 +171,8 @@ tw_status tw_zz_given_nest(const tw_zz_extra *x, const tw_zz_case *c, tw_diag *d
     *fixed = x->entry && x->entry->n_orders > 0 && is_complete(x->entry, c, out);
     if (!*fixed) return TW_OK;
     if (!tw_zz_nest_allocate(c, out, &memory))
-        return tw_diag_infeasible(diag, x->entry->order[0].loc, "memory '%s' has no room for what this order of loops puts there",
+        return tw_diag_infeasible(diag, x->entry->order[0].loc,
+                                  "memory '%s' has no room for what this order of loops puts there",
                                   c->machine->memory[memory].name);
     tw_zz_nest_settle(c, out);
     return TW_OK;

@@ -24,8 +24,8 @@ static tw_status shape_of(const network *n, const tw_onnx_node *node, int value,
         *out = &n->shapes->value[value];
         return TW_OK;
     }
-    return tw_diag_error(n->r->work.diag, place(n), "node '%s' (%s): the shape of '%s' is not known", node->name, node->op,
-                         value >= 0 ? n->file->value[value].name : "");
+    return tw_diag_error(n->r->work.diag, place(n), "node '%s' (%s): the shape of '%s' is not known", node->name,
+                         node->op, value >= 0 ? n->file->value[value].name : "");
 }
 
 /* Inputs that other nodes write. */
@@ -85,8 +85,8 @@ static tw_status read_window(network *n, const tw_onnx_node *node, const tw_shap
                               .step = {entry_of(node, "strides", i, 1), entry_of(node, "dilations", i, 1)},
                               .size = in->dim[3 - i]};
         if (x->step[0] < 1 || x->step[1] < 1)
-            return tw_diag_error(n->r->work.diag, place(n), "node '%s' (%s): strides and dilations must be 1 or more",
-                                 node->name, node->op);
+            return tw_diag_error(n->r->work.diag, place(n),
+                                 "node '%s' (%s): strides and dilations must be 1 or more", node->name, node->op);
     }
     swapped |= l->extent[l->relation[0].dim[1]] != l->extent[l->relation[1].dim[1]];
     swapped |= l->relation[0].step[0] != l->relation[1].step[0] || l->relation[0].step[1] != l->relation[1].step[1];
@@ -103,8 +103,9 @@ static tw_status read_conv(network *n, const tw_onnx_node *node, tw_zz_layer *l)
     TW_TRY(shape_of(n, node, node->output[0], &out));
     TW_TRY(shape_of(n, node, w < node->n_inputs ? node->input[w] : -1, &weights));
     if (in->n_dims != 4 || out->n_dims != 4 || weights->n_dims != 4 || group < 1)
-        return tw_diag_error(n->r->work.diag, place(n), "node '%s' (%s): ZigZag's rules know convolutions of two axes only",
-                             node->name, node->op);
+        return tw_diag_error(n->r->work.diag, place(n),
+                             "node '%s' (%s): ZigZag's rules know convolutions of two axes only", node->name,
+                             node->op);
     add_dim(l, "B", out->dim[0]);
     add_dim(l, "K", tw_cdiv(out->dim[1], group));
     add_dim(l, "G", group);
@@ -143,9 +144,10 @@ static tw_status read_product(network *n, const tw_onnx_node *node, tw_zz_layer 
     int rank = in->n_dims;
     bool turned = tw_onnx_int(node, "transA", 0) != 0, constant = n_sources(n, node) < 2;
     if (rank < 2 || rank > 4 || out->n_dims != rank || (turned && rank != 2))
-        return tw_diag_error(n->r->work.diag, place(n),
-                             "node '%s' (%s): ZigZag's rules know products of two, three or four axes, in and out alike", node->name,
-                             node->op);
+        return tw_diag_error(
+            n->r->work.diag, place(n),
+            "node '%s' (%s): ZigZag's rules know products of two, three or four axes, in and out alike", node->name,
+            node->op);
     add_dim(l, "C", in->dim[turned ? 0 : rank - 1]);
     add_dim(l, "D", in->dim[turned ? 1 : rank - 2]);
     add_dim(l, "K", out->dim[rank - 1]);
@@ -184,11 +186,13 @@ tw_status tw_zz_read_network(tw_zz_reader *r, const tw_graph_file *graph)
     TW_ALLOC(r->work.arena, r->layer, n.graph->n_nodes + 1);
     for (int i = 0; i < n.graph->n_nodes; i++) TW_TRY(read_node(&n, i));
     if (n.n_skipped > 0)
-        tw_diag_note(r->work.diag, place(&n), "%d of %d nodes are no convolution and no matrix product; ZigZag's rules give them no cost",
+        tw_diag_note(r->work.diag, place(&n),
+                     "%d of %d nodes are no convolution and no matrix product; ZigZag's rules give them no cost",
                      n.n_skipped, n.graph->n_nodes);
     if (n.n_swapped > 0)
         tw_diag_note(r->work.diag, place(&n),
-                     "%d convolutions have kernels, strides or dilations that differ in X and Y; as in ZigZag they are swapped",
+                     "%d convolutions have kernels, strides or dilations that differ in X and Y; as in ZigZag they "
+                     "are swapped",
                      n.n_swapped);
     return TW_OK;
 }

@@ -143,7 +143,8 @@ static bool try_cuts(cutter *t, int o, int l)
 static void polish(climber *k)
 {
     tw_zz_nest nest = k->now;
-    cutter t = {.k = k, .nest = &nest, .least = k->at, .best = k->now, .budget = tw_min(CUTS, k->budget - k->counted)};
+    cutter t = {
+        .k = k, .nest = &nest, .least = k->at, .best = k->now, .budget = tw_min(CUTS, k->budget - k->counted)};
     (void)try_cuts(&t, 0, 0);
     k->now = t.best;
     k->at = t.least;
@@ -177,7 +178,9 @@ static bool climb_once(climber *k)
         for (int to = 0; to < k->now.n_loops && k->counted < k->budget; to++) {
             int beside = to > from ? to : to - 1;
             if (from == to || (to == from - 1)) continue; /* the same as moving that one here */
-            if (beside >= 0 && k->now.loop[to].dim == k->now.loop[from].dim && k->now.loop[to].size == k->now.loop[from].size) continue;
+            if (beside >= 0 && k->now.loop[to].dim == k->now.loop[from].dim &&
+                k->now.loop[to].size == k->now.loop[from].size)
+                continue;
             tw_zz_nest next = k->now;
             move_loop(&next, from, to);
             tw_zz_figure f = try_order(k, &next);
@@ -193,7 +196,8 @@ static void climb(climber *k)
 {
     for (tw_zz_figure before = nothing; tw_zz_is_less(k->at, before) && k->counted < k->budget;) {
         before = k->at;
-        while (k->counted < k->budget && climb_once(k)) {}
+        while (k->counted < k->budget && climb_once(k)) {
+        }
         polish(k);
     }
 }
@@ -204,7 +208,7 @@ static void split_loops(const tw_zz_nest *nest, tw_zz_nest *out)
     *out = (tw_zz_nest){0};
     for (int i = 0; i < nest->n_loops; i++) {
         int64_t n = nest->loop[i].size;
-        for (int64_t p = 2; n > 1 && out->n_loops < TW_ZZ_LOOPS; p += p * p > n ? n - p : 1)
+        for (int64_t p = 2; n > 1 && out->n_loops<TW_ZZ_LOOPS; p += p * p> n ? n - p : 1)
             for (; p > 1 && n % p == 0 && out->n_loops < TW_ZZ_LOOPS; n /= p) {
                 out->loop[out->n_loops].dim = nest->loop[i].dim;
                 out->loop[out->n_loops++].size = p;
@@ -244,7 +248,8 @@ static double n_orders(const tw_zz_nest *split)
     double orders = 1;
     for (int i = 0; i < split->n_loops; i++) {
         int like = 1;
-        for (int j = 0; j < i; j++) like += split->loop[j].dim == split->loop[i].dim && split->loop[j].size == split->loop[i].size;
+        for (int j = 0; j < i; j++)
+            like += split->loop[j].dim == split->loop[i].dim && split->loop[j].size == split->loop[i].size;
         orders = orders * (i + 1) / like;
     }
     return orders;
@@ -256,7 +261,8 @@ static bool try_orders(cutter *t, tw_zz_nest *left)
     if (left->n_loops == 0) return !is_allowed(t->k, t->nest) || try_cuts(t, 0, 0);
     for (int i = 0; i < left->n_loops; i++) {
         bool again = false;
-        for (int j = 0; j < i; j++) again |= left->loop[j].dim == left->loop[i].dim && left->loop[j].size == left->loop[i].size;
+        for (int j = 0; j < i; j++)
+            again |= left->loop[j].dim == left->loop[i].dim && left->loop[j].size == left->loop[i].size;
         if (again) continue;
         tw_zz_nest rest = *left;
         move_loop(&rest, i, left->n_loops - 1);
@@ -323,7 +329,8 @@ static double energy_bound(const tw_zz_case *c)
 static double load_bound(const tw_zz_case *c, int o, int l, const tw_zz_flows *f)
 {
     const tw_zz_operand *x = &c->operand[o];
-    tw_rival_way up = o == 0 ? TW_WAY_READ_UP : TW_WAY_WRITE_UP, down = o == 0 ? TW_WAY_WRITE_DOWN : TW_WAY_READ_DOWN;
+    tw_rival_way up = o == 0 ? TW_WAY_READ_UP : TW_WAY_WRITE_UP,
+                 down = o == 0 ? TW_WAY_WRITE_DOWN : TW_WAY_READ_DOWN;
     double lower = f->way[l][up].amount * f->way[l][up].bits / x->level[l].most[up];
     double upper = f->way[l + 1][down].amount * f->way[l + 1][down].bits / x->level[l + 1].most[down];
     return fmax(lower, upper);
@@ -412,7 +419,8 @@ static tw_status run(climber *k, double *least, tw_diag *diag)
     k->budget += k->counted - starts.counted;
     for (int i = 0; i < starts.n && !is_done(k, bound); i++)
         if (start_at(k, &starts.nest[i])) climb(k);
-    while (!is_done(k, bound) && k->record.value < INFINITY && !tw_deadline_is_over(diag->deadline) && kick(k)) climb(k);
+    while (!is_done(k, bound) && k->record.value < INFINITY && !tw_deadline_is_over(diag->deadline) && kick(k))
+        climb(k);
     return TW_OK;
 }
 
@@ -420,7 +428,8 @@ static tw_status search_unrolling(const tw_zz_goal *goal, int u, tw_diag *diag, 
 {
     tw_zz_case c;
     int64_t budget = goal->max_nodes > 0 ? goal->max_nodes : BUDGET;
-    TW_TRY(tw_zz_case_build(goal->machine, goal->einsum, &goal->extra->facts, &goal->extra->unrolling[u], goal->loc, diag, &c));
+    TW_TRY(tw_zz_case_build(goal->machine, goal->einsum, &goal->extra->facts, &goal->extra->unrolling[u], goal->loc,
+                            diag, &c));
     double least = bound_of(&c, goal->measure);
     climber k = {.c = &c,
                  .goal = goal,

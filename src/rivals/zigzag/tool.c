@@ -98,7 +98,9 @@ static tw_status read_files(tw_zz_reader *r, const tw_rival_file *file, int n)
             if (one != TW_OK) status = one;
         }
         bool there = kind == 0 ? r->machine != NULL : kind == 1 ? r->mapping != NULL : r->n_layers > 0;
-        if (status == TW_OK && !there) return tw_diag_error(r->work.diag, (tw_loc){file[0].name, 0, 0}, "no %s of ZigZag was given", what[kind]);
+        if (status == TW_OK && !there)
+            return tw_diag_error(r->work.diag, (tw_loc){file[0].name, 0, 0}, "no %s of ZigZag was given",
+                                 what[kind]);
         if (status != TW_OK && kind == 0) return status;
     }
     return status;
@@ -112,8 +114,9 @@ static tw_status build_layer(tw_zz_reader *r, const tw_zz_layer *l, tw_rival_lay
     TW_ALLOC(r->work.arena, x, 1);
     const tw_zz_entry *entry = tw_zz_entry_for(r->mapping, l);
     if (!entry)
-        return tw_diag_error(r->work.diag, l->loc, "no mapping is called '%s', as the layer is, '%s', as its type is, or 'default'", l->name,
-                             l->type);
+        return tw_diag_error(r->work.diag, l->loc,
+                             "no mapping is called '%s', as the layer is, '%s', as its type is, or 'default'",
+                             l->name, l->type);
     describe(l, entry, e, &x->facts);
     x->facts.listed = (const int(*)[TW_ZZ_OPERANDS])r->listed;
     x->layer = l;
@@ -143,8 +146,9 @@ static void add_array_loops(const tw_zz_case *c, tw_loopnest *nest, tw_loopnest_
         const tw_zz_unroll *p = &c->unrolling.part[i];
         int64_t rest = c->einsum->extent[p->dim] - (c->steps[p->dim] - 1) * p->factor;
         if (p->factor == 1) continue;
-        loop[nest->n_loops++] = (tw_loopnest_loop){p->dim, p->factor, rest > 0 && rest < p->factor ? rest : p->factor, p->axis,
-                                                   c->machine->n_memories - 1};
+        loop[nest->n_loops++] =
+            (tw_loopnest_loop){p->dim, p->factor, rest > 0 && rest < p->factor ? rest : p->factor, p->axis,
+                               c->machine->n_memories - 1};
     }
 }
 
@@ -178,7 +182,8 @@ typedef struct accountant {
 
 static tw_status add_line(const accountant *a, int operand, int level, tw_account_line *line)
 {
-    static const char *const name[TW_N_WAYS] = {"read to below (tl)", "write from below (fl)", "read to above (th)", "write from above (fh)"};
+    static const char *const name[TW_N_WAYS] = {"read to below (tl)", "write from below (fl)", "read to above (th)",
+                                                "write from above (fh)"};
     const tw_zz_operand *x = &a->c->operand[operand];
     tw_account_action *action;
     TW_ALLOC(a->arena, action, TW_N_WAYS);
@@ -225,9 +230,11 @@ static tw_status add_levels(const accountant *a)
         for (int p = 0; p < a->c->n_ports; p++)
             if (a->c->port[p].memory == m) stall = fmax(stall, a->count->port_stall[p]);
         const char *name = a->c->machine->memory[m].name;
-        level[m] = (tw_account_level){.name = name, .cycles = a->c->cycles + stall, .energy_pj = line_energy(a->out, name)};
+        level[m] = (tw_account_level){
+            .name = name, .cycles = a->c->cycles + stall, .energy_pj = line_energy(a->out, name)};
     }
-    level[a->c->n_memories] = (tw_account_level){.name = a->c->machine->array_name, .cycles = a->c->cycles, .energy_pj = a->count->mac_pj};
+    level[a->c->n_memories] = (tw_account_level){
+        .name = a->c->machine->array_name, .cycles = a->c->cycles, .energy_pj = a->count->mac_pj};
     a->out->level = level;
     a->out->n_levels = a->c->n_memories + 1;
     return TW_OK;
@@ -285,18 +292,22 @@ static tw_status choose(const tw_zz_goal *goal, tw_diag *diag, tw_zz_best *best)
 static tw_zz_goal goal_of(const tw_rival *rival, int layer)
 {
     const tw_rival_layer *l = &rival->layer[layer];
-    return (tw_zz_goal){.machine = rival->machine, .einsum = l->einsum, .extra = l->extra, .loc = l->loc, .measure = TW_CYCLES};
+    return (tw_zz_goal){
+        .machine = rival->machine, .einsum = l->einsum, .extra = l->extra, .loc = l->loc, .measure = TW_CYCLES};
 }
 
 /* The account of a nest with the unrolling of that number. */
-static tw_status account_of(const tw_zz_goal *goal, const tw_zz_best *best, tw_work work, tw_account *out, const tw_loopnest **shared)
+static tw_status account_of(const tw_zz_goal *goal, const tw_zz_best *best, tw_work work, tw_account *out,
+                            const tw_loopnest **shared)
 {
     tw_zz_case c;
     tw_zz_count count;
-    TW_TRY(tw_zz_case_build(goal->machine, goal->einsum, &goal->extra->facts, &goal->extra->unrolling[best->unrolling], goal->loc,
-                            work.diag, &c));
+    TW_TRY(tw_zz_case_build(goal->machine, goal->einsum, &goal->extra->facts,
+                            &goal->extra->unrolling[best->unrolling], goal->loc, work.diag, &c));
     if (!tw_zz_count_nest(&c, &best->nest, &count))
-        return tw_diag_error(work.diag, goal->loc, "partial sums of '%s' return to a memory that has no port for them", goal->einsum->name);
+        return tw_diag_error(work.diag, goal->loc,
+                             "partial sums of '%s' return to a memory that has no port for them",
+                             goal->einsum->name);
     TW_TRY(share_nest(&c, &best->nest, work.arena, shared));
     return settle_account(&(accountant){&c, &count, work.arena, out}, *shared);
 }
@@ -307,16 +318,18 @@ static tw_status count_layer(const tw_rival *rival, int layer, tw_work work, tw_
     const tw_loopnest *nest;
     tw_zz_best best;
     if (rival->tool->rules != TW_RULES_ZIGZAG)
-        return tw_diag_error(work.diag, goal.loc, "'%s' has no ports as ZigZag's rules need them; only files of ZigZag are counted by them",
-                             goal.einsum->name);
+        return tw_diag_error(
+            work.diag, goal.loc,
+            "'%s' has no ports as ZigZag's rules need them; only files of ZigZag are counted by them",
+            goal.einsum->name);
     TW_TRY(choose(&goal, work.diag, &best));
     return account_of(&goal, &best, work, out, &nest);
 }
 
 /* ---- searching ---- */
 
-static tw_status put_in_place(const tw_rival *rival, int layer, const tw_zz_best *best, const tw_loopnest *nest, tw_work work,
-                              const tw_rival **out)
+static tw_status put_in_place(const tw_rival *rival, int layer, const tw_zz_best *best, const tw_loopnest *nest,
+                              tw_work work, const tw_rival **out)
 {
     tw_rival *copy;
     tw_rival_layer *all;
@@ -340,9 +353,11 @@ static tw_status put_in_place(const tw_rival *rival, int layer, const tw_zz_best
     return TW_OK;
 }
 
-static const char space[] = "the unrollings that the files allow, all orders of loops of any sizes that divide, and all cuts";
+static const char space[] =
+    "the unrollings that the files allow, all orders of loops of any sizes that divide, and all cuts";
 
-static tw_status search(const tw_rival *rival, int layer, const tw_rival_search_options *options, tw_work work, tw_rival_found *out)
+static tw_status search(const tw_rival *rival, int layer, const tw_rival_search_options *options, tw_work work,
+                        tw_rival_found *out)
 {
     tw_zz_goal goal = goal_of(rival, layer);
     tw_account *account;
@@ -354,8 +369,13 @@ static tw_status search(const tw_rival *rival, int layer, const tw_rival_search_
     TW_TRY(tw_zz_search(&goal, work, &best, &bound));
     TW_ALLOC(work.arena, account, 1);
     TW_TRY(account_of(&goal, &best, work, account, &nest));
-    *out = (tw_rival_found){.account = account, .value = best.value, .bound = bound, .proven = bound >= best.value, .counted = best.counted,
-                            .nodes = best.counted, .space = space};
+    *out = (tw_rival_found){.account = account,
+                            .value = best.value,
+                            .bound = bound,
+                            .proven = bound >= best.value,
+                            .counted = best.counted,
+                            .nodes = best.counted,
+                            .space = space};
     return put_in_place(rival, layer, &best, nest, work, &out->rival);
 }
 
@@ -374,8 +394,8 @@ static bool same_windows(const tw_zz_layer *a, const tw_zz_layer *b)
     if (a->n_relations != b->n_relations) return false;
     for (int i = 0; i < a->n_relations; i++) {
         const tw_zz_relation *x = &a->relation[i], *y = &b->relation[i];
-        if (x->dim[0] != y->dim[0] || x->dim[1] != y->dim[1] || x->step[0] != y->step[0] || x->step[1] != y->step[1] ||
-            x->size != y->size || x->pad != y->pad)
+        if (x->dim[0] != y->dim[0] || x->dim[1] != y->dim[1] || x->step[0] != y->step[0] ||
+            x->step[1] != y->step[1] || x->size != y->size || x->pad != y->pad)
             return false;
     }
     return true;
@@ -383,7 +403,8 @@ static bool same_windows(const tw_zz_layer *a, const tw_zz_layer *b)
 
 static bool same_operands(const tw_zz_layer *a, const tw_zz_layer *b)
 {
-    return memcmp(a->order, b->order, sizeof a->order) == 0 && memcmp(a->n_indices, b->n_indices, sizeof a->n_indices) == 0 &&
+    return memcmp(a->order, b->order, sizeof a->order) == 0 &&
+           memcmp(a->n_indices, b->n_indices, sizeof a->n_indices) == 0 &&
            memcmp(a->index, b->index, sizeof a->index) == 0 && memcmp(a->bits, b->bits, sizeof a->bits) == 0 &&
            a->final_bits == b->final_bits;
 }
@@ -422,16 +443,19 @@ static void print_orders(const tw_einsum *e, const tw_zz_nest *nest, tw_text *ou
 
 static void print_cuts(const tw_zz_case *c, const tw_zz_nest *nest, tw_text *out)
 {
-    tw_text_printf(out, "  # Which loops each memory keeps, lowest memory and innermost loop first. ZigZag has no way to say it\n"
-                        "  # and refuses the key: without it, it cuts the same order as its allocator does.\n"
-                        "  temporal_mapping:\n");
+    tw_text_printf(
+        out,
+        "  # Which loops each memory keeps, lowest memory and innermost loop first. ZigZag has no way to say it\n"
+        "  # and refuses the key: without it, it cuts the same order as its allocator does.\n"
+        "  temporal_mapping:\n");
     for (int o = 0; o < TW_ZZ_OPERANDS; o++) {
         int at = 0;
         tw_text_printf(out, "    %s: [", c->operand[o].name);
         for (int l = 0; l < c->operand[o].n_levels; l++) {
             tw_text_printf(out, "%s[", l ? ", " : "");
             for (int first = at; at < nest->cut[o][l]; at++)
-                tw_text_printf(out, "%s[%s, %" PRId64 "]", at > first ? ", " : "", c->einsum->dim[nest->loop[at].dim], nest->loop[at].size);
+                tw_text_printf(out, "%s[%s, %" PRId64 "]", at > first ? ", " : "",
+                               c->einsum->dim[nest->loop[at].dim], nest->loop[at].size);
             tw_text_printf(out, "]");
         }
         tw_text_printf(out, "]\n");
@@ -466,7 +490,9 @@ static void print_mapping(const tw_rival *rival, int layer, tw_text *out)
     const tw_zz_extra *x = l->extra;
     tw_diag quiet = {.muted = true};
     tw_zz_case c;
-    if (!x->chosen || tw_zz_case_build(rival->machine, l->einsum, &x->facts, x->unrolling, l->loc, &quiet, &c) != TW_OK) return;
+    if (!x->chosen ||
+        tw_zz_case_build(rival->machine, l->einsum, &x->facts, x->unrolling, l->loc, &quiet, &c) != TW_OK)
+        return;
     print_name(l->name, out);
     print_unrolling(rival->machine, l->einsum, x->unrolling, out);
     print_orders(l->einsum, x->chosen, out);
@@ -474,7 +500,8 @@ static void print_mapping(const tw_rival *rival, int layer, tw_text *out)
     tw_text_printf(out, "  memory_operand_links:\n");
     for (int o = 0; o < TW_ZZ_OPERANDS; o++)
         tw_text_printf(out, "    %s: %s\n", c.operand[o].name, memory[c.operand[o].index]);
-    if (layer == rival->n_layers - 1) tw_text_printf(out, "- name: default # which ZigZag insists on\n  spatial_mapping: {}\n");
+    if (layer == rival->n_layers - 1)
+        tw_text_printf(out, "- name: default # which ZigZag insists on\n  spatial_mapping: {}\n");
 }
 
 const tw_rival_tool tw_zigzag_tool = {.rules = TW_RULES_ZIGZAG,

@@ -60,7 +60,8 @@ static void limit_by_port(unroller *u, int m, int o)
 static void find_limits(unroller *u)
 {
     for (int a = 0; a < u->machine->n_axes; a++)
-        for (int d = 0; d < u->layer->n_dims; d++) u->most[a][d] = tw_min(u->layer->extent[d], u->machine->axis_size[a]);
+        for (int d = 0; d < u->layer->n_dims; d++)
+            u->most[a][d] = tw_min(u->layer->extent[d], u->machine->axis_size[a]);
     for (int m = u->machine->n_memories - 1; m >= 0; m--)
         for (int i = 0; i < TW_ZZ_OPERANDS && is_inner(u->machine, m); i++)
             if (u->machine->memory[m].keeps >> i & 1) limit_by_port(u, m, layer_operand(u->entry, i));
@@ -96,8 +97,10 @@ static void drop_excess(unroller *u, tw_zz_unrolling *x)
 {
     for (int i = 0; i < x->n;) {
         bool full = over_axis(x, x->part[i].axis) > u->machine->axis_size[x->part[i].axis];
-        if (full) tw_diag_note(u->r->work.diag, u->entry->loc, "more loops lie over dimension '%s' than it has positions; '%s' is taken away",
-                               u->machine->axis[x->part[i].axis], u->layer->dim[x->part[i].dim]);
+        if (full)
+            tw_diag_note(u->r->work.diag, u->entry->loc,
+                         "more loops lie over dimension '%s' than it has positions; '%s' is taken away",
+                         u->machine->axis[x->part[i].axis], u->layer->dim[x->part[i].dim]);
         if (full)
             drop_part(x, i);
         else
@@ -114,7 +117,8 @@ static void take_given(unroller *u, tw_zz_unrolling *x)
     for (int i = 0; i < e->n_parts; i++) {
         int d = tw_zz_dim_of(u->layer, e->part[i].dim);
         if (d < 0) continue; /* a mapping for several layers names loops that this one has not */
-        x->part[x->n++] = (tw_zz_unroll){e->part[i].axis, d, tw_min(e->part[i].factor, u->most[e->part[i].axis][d])};
+        x->part[x->n++] =
+            (tw_zz_unroll){e->part[i].axis, d, tw_min(e->part[i].factor, u->most[e->part[i].axis][d])};
     }
     drop_excess(u, x);
 }
@@ -168,7 +172,8 @@ static double promise_of(const generator *g)
 {
     double used = 1, most = 1;
     for (int i = 0; i < g->now.n; i++) used *= (double)g->now.part[i].factor;
-    for (int d = 0; d < g->u->layer->n_dims; d++) most = most > (double)of_dim(&g->now, d) ? most : (double)of_dim(&g->now, d);
+    for (int d = 0; d < g->u->layer->n_dims; d++)
+        most = most > (double)of_dim(&g->now, d) ? most : (double)of_dim(&g->now, d);
     return used + used / most - 1;
 }
 
@@ -240,7 +245,8 @@ static void sort_by_axis(tw_zz_unrolling *x)
         }
 }
 
-tw_status tw_zz_unrollings_of(const tw_zz_reader *r, const tw_zz_layer *layer, const tw_zz_entry *entry, tw_zz_extra *out)
+tw_status tw_zz_unrollings_of(const tw_zz_reader *r, const tw_zz_layer *layer, const tw_zz_entry *entry,
+                              tw_zz_extra *out)
 {
     unroller u = {.r = r, .machine = r->machine, .layer = layer, .entry = entry};
     generator g = {.u = &u};
@@ -252,7 +258,8 @@ tw_status tw_zz_unrollings_of(const tw_zz_reader *r, const tw_zz_layer *layer, c
     g.collects = true;
     generate(&g, 0);
     if (g.n == 0)
-        return tw_diag_error(r->work.diag, entry->loc, "nothing that lies over the array suits layer '%s'", layer->name);
+        return tw_diag_error(r->work.diag, entry->loc, "nothing that lies over the array suits layer '%s'",
+                             layer->name);
     for (int i = 0; i < g.n; i++) {
         sort_by_axis(&g.list[i]);
         limit_sizes(&u, &g.list[i]);

@@ -29,7 +29,8 @@ static const char *upper(tw_arena *arena, const char *text)
 
 static void read_dims(tw_zz_reader *r, tw_fields *f, tw_zz_layer *l)
 {
-    const tw_node *names = tw_field_list(f, "loop_dims", TW_REQUIRED), *sizes = tw_field_list(f, "loop_sizes", TW_REQUIRED);
+    const tw_node *names = tw_field_list(f, "loop_dims", TW_REQUIRED),
+                  *sizes = tw_field_list(f, "loop_sizes", TW_REQUIRED);
     if (!names || !sizes) return;
     if (names->n_children != sizes->n_children || names->n_children > TW_RIVAL_DIMS) {
         TW_REFUSE(f, sizes->loc, "there are %d loop_dims and %d loop_sizes; there must be one for each, at most %d",
@@ -215,7 +216,8 @@ static void read_equation(tw_zz_reader *r, tw_fields *f, tw_zz_layer *l)
     scan s = {node->kind == TW_SCALAR ? node->text : "", r->work.arena};
     bool good = take_operand(&s, l, 0, &unknown) && l->order[0] == TW_ZZ_LAYER_O;
     good = good && (take(&s, "+=") || take(&s, "=") || (take(&s, "+") && take(&s, "=")));
-    good = good && take_operand(&s, l, 1, &unknown) && (take(&s, "*") || take(&s, "+")) && take_operand(&s, l, 2, &unknown);
+    good = good && take_operand(&s, l, 1, &unknown) && (take(&s, "*") || take(&s, "+")) &&
+           take_operand(&s, l, 2, &unknown);
     skip_blanks(&s);
     if (good && !*s.at) return;
     if (unknown)

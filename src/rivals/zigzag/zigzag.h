@@ -15,9 +15,9 @@
 #include "rivals/rival.h"
 #include "rivals/zigzag/case.h"
 
-enum { TW_ZZ_I1, TW_ZZ_I2, TW_ZZ_O };                         /* memory operands         */
-enum { TW_ZZ_LAYER_O, TW_ZZ_LAYER_W, TW_ZZ_LAYER_I };         /* operands of a layer     */
-enum { TW_ZZ_HINTS = TW_RIVAL_DIMS, TW_ZZ_CANDIDATES = 32 };  /* dims of a hint; unrollings that are tried */
+enum { TW_ZZ_I1, TW_ZZ_I2, TW_ZZ_O };                        /* memory operands         */
+enum { TW_ZZ_LAYER_O, TW_ZZ_LAYER_W, TW_ZZ_LAYER_I };        /* operands of a layer     */
+enum { TW_ZZ_HINTS = TW_RIVAL_DIMS, TW_ZZ_CANDIDATES = 32 }; /* dims of a hint; unrollings that are tried */
 
 typedef struct tw_zz_part { /* "K, 32" under an axis */
     int axis;
@@ -44,7 +44,8 @@ typedef struct tw_zz_entry { /* of a mapping file */
     tw_zz_hint hint[TW_RIVAL_AXES];
     int n_orders;
     const tw_zz_order *order; /* innermost first */
-    const tw_node *temporal;  /* the cut nest, NULL: none (temporal_mapping is ours: the tool has no way to say it) */
+    const tw_node
+        *temporal; /* the cut nest, NULL: none (temporal_mapping is ours: the tool has no way to say it) */
     int link[TW_ZZ_OPERANDS]; /* O, W, I to memory operands */
 } tw_zz_entry;
 typedef struct tw_zz_mapping {
@@ -66,9 +67,9 @@ typedef struct tw_zz_layer {
     int64_t extent[TW_RIVAL_DIMS];
     int n_relations;
     tw_zz_relation relation[TW_ZZ_WINDOWS];
-    int order[TW_ZZ_OPERANDS];                  /* LAYER_O first, then as the equation has them */
-    int n_indices[TW_ZZ_OPERANDS];              /* by LAYER_O, .. */
-    int index[TW_ZZ_OPERANDS][TW_RIVAL_RANKS];  /* a dim, or n_dims + a relation */
+    int order[TW_ZZ_OPERANDS];                 /* LAYER_O first, then as the equation has them */
+    int n_indices[TW_ZZ_OPERANDS];             /* by LAYER_O, .. */
+    int index[TW_ZZ_OPERANDS][TW_RIVAL_RANKS]; /* a dim, or n_dims + a relation */
     int64_t bits[TW_ZZ_OPERANDS], final_bits;
 } tw_zz_layer;
 
@@ -103,8 +104,8 @@ const tw_zz_entry *tw_zz_entry_for(const tw_zz_mapping *mapping, const tw_zz_lay
 int tw_zz_dim_of(const tw_zz_layer *layer, const char *name); /* -1: none */
 
 /* What may lie over the array: what the entry says, made to fit, or where it leaves axes open the candidates that promise most. */
-TW_NODISCARD tw_status tw_zz_unrollings_of(const tw_zz_reader *r, const tw_zz_layer *layer, const tw_zz_entry *entry,
-                                           tw_zz_extra *out);
+TW_NODISCARD tw_status tw_zz_unrollings_of(const tw_zz_reader *r, const tw_zz_layer *layer,
+                                           const tw_zz_entry *entry, tw_zz_extra *out);
 /* A number that is not negative, with or without a point. */
 bool tw_zz_number(tw_fields *f, const char *key, tw_presence presence, double *out);
 /* "I1, tl" or "K, 32": what is before the comma and after it. False: it is not of this form. */
