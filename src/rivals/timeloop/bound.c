@@ -131,10 +131,10 @@ static double energy_with(const view *v, int m, int j)
     return pj;
 }
 
-/* Dimensions whose loop may be the innermost outside of memory m. */
-static unsigned innermost(const view *v, int m)
+/* Dimensions whose loop may be the innermost, the first loops outside being those of memory `block`. */
+static unsigned innermost(const view *v, int block)
 {
-    const tw_tl_block *b = &v->p->space->limits->time[m - 1];
+    const tw_tl_block *b = &v->p->space->limits->time[block];
     unsigned left = 0;
     for (int i = 0; i < b->n_inner; i++)
         if (v->there >> b->inner[i] & 1) return 1u << b->inner[i];
@@ -142,17 +142,23 @@ static unsigned innermost(const view *v, int m)
     return v->there ? v->there : left;
 }
 
-double tw_tl_bound_at(const tw_tl_price *p, int m, const int64_t *time, const int64_t *block)
+double tw_tl_bound_waiting(const tw_tl_price *p, int m, int waiting, const int64_t *time, tw_tl_block_factors block)
 {
-    view v = {.p = p, .time = time, .block = block, .steps = 1};
+    double pj = 0;
+    for (int w = 0; w <= waiting; w++) pj += tw_tl_bound_at(p, m + w, time, block);
+    return pj;
+}
+
+double tw_tl_bound_at(const tw_tl_price *p, int m, const int64_t *time, tw_tl_block_factors block)
+{
+    view v = {.p = p, .time = time, .block = block.factor, .steps = 1};
     double least = INFINITY;
-    if (!tw_tl_price_fits(p, m, time)) return INFINITY;
     for (int d = 0; d < p->space->n_dims; d++) {
         v.left[d] = (double)(p->base[d] / time[d]);
         v.steps *= v.left[d];
-        if (block && block[d] > 1) v.there |= 1u << d;
+        if (block.factor && block.factor[d] > 1) v.there |= 1u << d;
     }
-    unsigned may = innermost(&v, m);
+    unsigned may = innermost(&v, block.memory);
     for (int j = 0; j < p->space->n_dims; j++)
         if (may >> j & 1) least = fmin(least, energy_with(&v, m, j));
     return may ? least : energy_with(&v, m, -1);
@@ -190,21 +196,45 @@ static double pairs_of(const tw_tl_lattice *l, const tw_tl_block *block)
     return n;
 }
 
-typedef struct pairing { /* one product inside of memory m, and all factors of the memory outside */
+typedef struct filling { /* the rows of memory m, for all that may wait inside of it */
     const tw_tl_price *p;
     const tw_tl_lattice *l;
-    const double *outer;
+    const tw_tl_table *t;
     int m;
+    bool may_wait; /* the memory outside may be without loops       */
+    int n_waiting; /* of the product at hand: memories that fit it  */
+    int from;      /* the product                                   */
     int64_t time[TW_RIVAL_DIMS], block[TW_RIVAL_DIMS];
-    double least;
-} pairing;
+    double least[TW_RIVAL_MEMORIES], most; /* by what waits; the largest of them    */
+} filling;
 
-static void pair_up(pairing *x, int d, int at)
+static double *any_row(const tw_tl_table *t, int m) { return tw_tl_table_row(t, t->n_memories, m); }
+
+/* What the handovers into memory m and the w inside of it take, all loops that are left being possible. */
+static double any_waiting(const tw_tl_table *t, int m, int w, int i)
+{
+    double pj = 0;
+    for (int k = 0; k <= w; k++) pj += any_row(t, m + k)[i];
+    return pj;
+}
+
+static void look_at_pair(filling *x, int at)
+{
+    double pj = 0, outer = tw_tl_table_row(x->t, x->m - 1, 0)[at];
+    if (at == x->from || outer >= x->most) return;
+    x->most = 0;
+    for (int w = 0; w <= x->n_waiting; w++) {
+        pj += tw_tl_bound_at(x->p, x->m + w, x->time, (tw_tl_block_factors){x->m - 1, x->block});
+        x->least[w] = fmin(x->least[w], outer + pj);
+        x->most = fmax(x->most, x->least[w]);
+    }
+}
+
+static void pair_up(filling *x, int d, int at)
 {
     const tw_tl_lattice *l = x->l;
     if (d == l->n_dims) {
-        if (x->outer[at] < x->least)
-            x->least = fmin(x->least, x->outer[at] + tw_tl_bound_at(x->p, x->m, x->time, x->block));
+        look_at_pair(x, at);
         return;
     }
     int first = at / l->stride[d] % l->n[d];
@@ -216,39 +246,96 @@ static void pair_up(pairing *x, int d, int at)
     }
 }
 
-static void fill_by_pairs(const tw_tl_price *p, const tw_tl_lattice *l, int m, const double *outer, double *of)
+/* Memories inside of m whose tiles fit with the same product: only those can wait. -1: that of m does not. */
+static int count_waiting(const filling *x, int i)
 {
-    for (int i = 0; i < l->size; i++) {
-        pairing x = {.p = p, .l = l, .outer = outer, .m = m, .least = INFINITY};
-        tw_tl_lattice_at(l, i, x.time);
-        if (tw_tl_price_fits(p, m, x.time)) pair_up(&x, 0, i);
-        of[i] = x.least;
+    int n = -1;
+    while (x->m + n + 1 < x->t->n_memories && any_row(x->t, x->m + n + 1)[i] < INFINITY) n++;
+    return n;
+}
+
+/* What waits without a loop of the memory outside. */
+static void begin_product(filling *x, int i)
+{
+    x->from = i;
+    x->n_waiting = count_waiting(x, i);
+    x->most = 0;
+    for (int w = 0; w <= x->n_waiting; w++) {
+        x->least[w] = x->may_wait ? tw_tl_table_row(x->t, x->m - 1, w + 1)[i] : INFINITY;
+        x->most = fmax(x->most, x->least[w]);
     }
 }
 
-static void fill_by_products(const tw_tl_price *p, const tw_tl_lattice *l, int m, double *of, double *scratch)
+static void end_product(const filling *x, int i)
+{
+    for (int w = 0; x->m + w < x->t->n_memories; w++)
+        tw_tl_table_row(x->t, x->m, w)[i] = w <= x->n_waiting ? x->least[w] : INFINITY;
+}
+
+static void fill_by_pairs(filling *x)
+{
+    for (int i = 0; i < x->l->size; i++) {
+        begin_product(x, i);
+        tw_tl_lattice_at(x->l, i, x->time);
+        if (x->n_waiting >= 0) pair_up(x, 0, i);
+        end_product(x, i);
+    }
+}
+
+/* The same where there are too many pairs: all loops that are left may be the innermost. */
+static void fill_by_products(filling *x)
+{
+    const tw_tl_lattice *l = x->l;
+    double *least = any_row(x->t, x->t->n_memories), *scratch = least + l->size;
+    memcpy(least, tw_tl_table_row(x->t, x->m - 1, 0), (size_t)l->size * sizeof *least);
+    for (int d = 0; d < l->n_dims; d++) least_along(l, &x->p->space->limits->time[x->m - 1], d, least, scratch);
+    for (int i = 0; i < l->size; i++) {
+        begin_product(x, i);
+        for (int w = 0; w <= x->n_waiting; w++)
+            x->least[w] = fmin(x->least[w], least[i] + any_waiting(x->t, x->m, w, i));
+        end_product(x, i);
+    }
+}
+
+/* Whether a memory may be without loops over time. */
+static bool may_be_empty(const tw_tl_space *s, int m)
+{
+    for (int d = 0; d < s->n_dims; d++)
+        if (!tw_tl_allows(&s->limits->time[m], d, 1)) return false;
+    return true;
+}
+
+/* Memory 0 has everything inside of it; what waits until there has no loop outside. */
+static void fill_end(const tw_tl_lattice *l, const tw_tl_table *t)
+{
+    for (int w = 0; w < t->n_memories; w++) {
+        double *of = tw_tl_table_row(t, 0, w);
+        for (int i = 0; i < l->size; i++) of[i] = INFINITY;
+        of[l->size - 1] = w > 0 ? any_waiting(t, 1, w - 1, l->size - 1) : 0;
+    }
+}
+
+static void fill_any(const tw_tl_price *p, const tw_tl_lattice *l, const tw_tl_table *t)
 {
     int64_t time[TW_RIVAL_DIMS];
-    for (int d = 0; d < l->n_dims; d++) least_along(l, &p->space->limits->time[m - 1], d, of, scratch);
     for (int i = 0; i < l->size; i++) {
-        if (of[i] == INFINITY) continue;
         tw_tl_lattice_at(l, i, time);
-        of[i] += tw_tl_bound_at(p, m, time, NULL);
+        for (int m = 1; m < t->n_memories; m++)
+            any_row(t, m)[i] =
+                tw_tl_price_fits(p, m, time) ? tw_tl_bound_at(p, m, time, (tw_tl_block_factors){0}) : INFINITY;
     }
 }
 
-void tw_tl_bound_fill(const tw_tl_price *p, const tw_tl_lattice *l, double *table, double *scratch)
+void tw_tl_bound_fill(const tw_tl_price *p, const tw_tl_lattice *l, bool closely, const tw_tl_table *t)
 {
     enum { PAIRS = 1 << 17 };
-    for (int i = 0; i < l->size; i++)
-        table[i] = i == l->size - 1 ? 0 : INFINITY; /* memory 0 has everything inside */
-    for (int m = 1; m < p->space->n_memories; m++) {
-        double *outer = table + (size_t)(m - 1) * (size_t)l->size, *of = outer + l->size;
-        if (m > 1 && pairs_of(l, &p->space->limits->time[m - 1]) <= PAIRS) {
-            fill_by_pairs(p, l, m, outer, of);
-            continue;
-        }
-        memcpy(of, outer, (size_t)l->size * sizeof *of);
-        fill_by_products(p, l, m, of, scratch);
+    fill_any(p, l, t);
+    fill_end(l, t);
+    for (int m = 1; m < t->n_memories; m++) {
+        filling x = {.p = p, .l = l, .t = t, .m = m, .may_wait = may_be_empty(p->space, m - 1)};
+        if (closely && m > 1 && pairs_of(l, &p->space->limits->time[m - 1]) <= PAIRS)
+            fill_by_pairs(&x);
+        else
+            fill_by_products(&x);
     }
 }

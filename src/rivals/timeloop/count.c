@@ -82,22 +82,32 @@ static double port_rate(const tw_rival_memory *m, tw_rival_port_kind kind)
     return INFINITY;
 }
 
-static double cycles_of(const counting *k, int m)
+double tw_tl_cycles(const tw_rival_memory *memory, int n_operands, const double *reads, const double *writes,
+                    double compute)
 {
-    const tw_rival_memory *memory = &k->c.machine->memory[m];
-    double reads = 0, writes = 0, part = 1;
-    for (int o = 0; o < k->c.einsum->n_operands; o++) {
-        reads += (double)k->use[o][m].reads / k->compute;
-        writes += (double)(k->use[o][m].fills + k->use[o][m].updates) / k->compute;
+    double read = 0, written = 0, part = 1;
+    for (int o = 0; o < n_operands; o++) {
+        read += reads[o] / compute;
+        written += writes[o] / compute;
     }
     const struct {
         double most, wanted;
-    } port[] = {{port_rate(memory, TW_RIVAL_READS), reads},
-                {port_rate(memory, TW_RIVAL_WRITES), writes},
-                {port_rate(memory, TW_RIVAL_BOTH), writes + reads}};
+    } port[] = {{port_rate(memory, TW_RIVAL_READS), read},
+                {port_rate(memory, TW_RIVAL_WRITES), written},
+                {port_rate(memory, TW_RIVAL_BOTH), written + read}};
     for (size_t i = 0; i < TW_COUNT(port); i++)
         if (port[i].most < port[i].wanted) part = fmin(part, port[i].most / port[i].wanted);
-    return ceil(k->compute / part);
+    return ceil(compute / part);
+}
+
+static double cycles_of(const counting *k, int m)
+{
+    double reads[TW_RIVAL_OPERANDS], writes[TW_RIVAL_OPERANDS];
+    for (int o = 0; o < k->c.einsum->n_operands; o++) {
+        reads[o] = (double)k->use[o][m].reads;
+        writes[o] = (double)(k->use[o][m].fills + k->use[o][m].updates);
+    }
+    return tw_tl_cycles(&k->c.machine->memory[m], k->c.einsum->n_operands, reads, writes, k->compute);
 }
 
 static void count_cycles(counting *k)

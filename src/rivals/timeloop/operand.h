@@ -46,6 +46,10 @@ typedef struct tw_tl_case { /* what is counted */
     tw_arena *scratch;
 } tw_tl_case;
 
+/* Cycles that a memory needs for the words that operands read and write per instance, while the array computes so long: in the
+ * tool's own steps, since what it rounds up depends on them. */
+double tw_tl_cycles(const tw_rival_memory *memory, int n_operands, const double *reads, const double *writes,
+                    double compute);
 /* Of nests without remainders: flow[m] of each memory. */
 TW_NODISCARD tw_status tw_tl_flows(const tw_tl_case *c, int operand, tw_tl_flow *flow);
 /* use[m] of each memory out of its flows. */

@@ -109,26 +109,28 @@ static void put_around(const walk *w, const tw_tl_handover *h, tile *t, int dim,
 
 /* ---- a finished nest ---- */
 
-/* Cycles that the memories need for what was counted. */
-static double cycles_of(const walk *w, const state *at)
+/* Cycles that one memory needs for what was counted. */
+static double cycles_at(const walk *w, const state *at, int m)
 {
     const tw_tl_price *p = w->p;
-    const tw_tl_space *s = p->space;
-    double reads[TW_RIVAL_MEMORIES], writes[TW_RIVAL_MEMORIES], cycles = p->cycles;
-    memcpy(reads, p->array_reads, sizeof reads);
-    memcpy(writes, p->array_writes, sizeof writes);
+    double reads[TW_RIVAL_OPERANDS], writes[TW_RIVAL_OPERANDS];
+    memcpy(reads, p->array_reads[m], sizeof reads);
+    memcpy(writes, p->array_writes[m], sizeof writes);
     for (int i = 0; i < p->n_handovers; i++) {
         const tw_tl_handover *h = &p->handover[i];
         double words = at->tile[i].words;
-        reads[h->from] += words * h->differ - h->own_from;
-        if (s->einsum->operand[h->operand].updated) writes[h->from] += words * h->differ;
-        writes[h->to] += words - h->own_to;
+        if (h->from == m) reads[h->operand] += words * h->differ - h->own_from;
+        if (h->from == m && p->space->einsum->operand[h->operand].updated) writes[h->operand] += words * h->differ;
+        if (h->to == m) writes[h->operand] += words - h->own_to;
     }
-    for (int m = 0; m < s->n_memories; m++) {
-        double need = fmax(reads[m] / s->read_bw[m], writes[m] / s->write_bw[m]);
-        need = fmax(need, (reads[m] + writes[m]) / s->shared_bw[m]);
-        if (need > p->cycles) cycles = fmax(cycles, ceil(need * (1 - 1e-13)));
-    }
+    return tw_tl_cycles(&p->space->machine->memory[m], p->space->n_operands, reads, writes, p->cycles);
+}
+
+static double cycles_of(const walk *w, const state *at)
+{
+    double cycles = w->p->cycles;
+    for (int m = 0; m < w->p->space->n_memories; m++)
+        if (w->p->space->machine->memory[m].n_ports > 0) cycles = fmax(cycles, cycles_at(w, at, m));
     return cycles;
 }
 

@@ -23,11 +23,32 @@ static double moving(const tw_tl_price *p, int o, int first, int last)
     return n;
 }
 
-/* Words of an updated operand that an instance ever sees. */
+/* Words of an updated operand that an instance ever sees; where its tiles overlap, no more than all. */
 static double own_words(const tw_tl_price *p, int o, int m)
 {
     if (!p->space->einsum->operand[o].updated) return 0;
+    if (p->space->slides[o]) return (double)p->space->words[o];
     return (double)p->space->words[o] / moving(p, o, 0, m - 1);
+}
+
+/* Whether a dimension moves an axis of the operand that is a sum of several loops. */
+static bool slides_along(const tw_tl_space *s, int o, int d)
+{
+    const tw_einsum_operand *op = &s->einsum->operand[o];
+    for (int r = 0; r < op->n_ranks; r++)
+        for (int t = 0; op->rank[r].n_terms > 1 && t < op->rank[r].n_terms; t++)
+            if (op->rank[r].term[t].dim == d) return true;
+    return false;
+}
+
+/* Children in the fan-outs of memories first..last that may get their parts from each other, or the same in part. */
+static double overlapping(const tw_tl_price *p, int o, int first, int last)
+{
+    double n = 1;
+    for (int m = first; m <= last; m++)
+        for (int d = 0; d < p->space->n_dims; d++)
+            if (slides_along(p->space, o, d)) n *= p->frame->over[m][d];
+    return n;
 }
 
 static double up(double words, double block) { return ceil(words / block); }
@@ -50,25 +71,12 @@ double tw_tl_price_of(const tw_tl_price *p, const tw_tl_handover *h, double word
 
 static double share(double words, double block) { return words / block; }
 
-/* Whether a dimension moves an axis of the operand that is a sum of several loops. */
-static bool slides_along(const tw_tl_space *s, int o, int d)
-{
-    const tw_einsum_operand *op = &s->einsum->operand[o];
-    for (int r = 0; r < op->n_ranks; r++)
-        for (int t = 0; op->rank[r].n_terms > 1 && t < op->rank[r].n_terms; t++)
-            if (op->rank[r].term[t].dim == d) return true;
-    return false;
-}
-
 /* The line below the energy of a handover. Children that overlap may get parts from each other: then one of them may be all that
  * reads, and where there are several outer instances the tool spreads what neighbours hand on over all of them. */
 static void bound_line(const tw_tl_price *p, tw_tl_handover *h)
 {
     tw_tl_handover low = *h;
-    double linked = 1;
-    for (int m = h->from; m < h->to; m++)
-        for (int d = 0; d < p->space->n_dims; d++)
-            if (slides_along(p->space, h->operand, d)) linked *= p->frame->over[m][d];
+    double linked = overlapping(p, h->operand, h->from, h->to - 1);
     low.differ /= linked;
     h->pj = energy(p, &low, 0, share);
     h->pj_per_word = energy(p, &low, 1, share) - h->pj;
@@ -108,10 +116,11 @@ static void add_array(tw_tl_price *p, int o, int m)
     const tw_rival_memory *memory = &p->space->machine->memory[m];
     double words = p->cycles * moving(p, o, m, p->space->n_memories - 1), own = own_words(p, o, m);
     bool updated = p->space->einsum->operand[o].updated;
-    double pj = up(words - own, (double)memory->block_words) * memory->read_pj;
-    if (updated) pj += up(words, (double)memory->block_words) * memory->update_pj;
-    p->array_reads[m] += words - own;
-    p->array_writes[m] += updated ? words : 0;
+    double low = words / overlapping(p, o, m, p->space->n_memories - 1);
+    double pj = up(fmax(0, low - own), (double)memory->block_words) * memory->read_pj;
+    if (updated) pj += up(low, (double)memory->block_words) * memory->update_pj;
+    p->array_reads[m][o] = words - own;
+    p->array_writes[m][o] = updated ? words : 0;
     if (!feeds_array(p)) p->fixed_pj += pj * clusters_of(p, m);
 }
 
@@ -133,7 +142,9 @@ static bool is_exact(const tw_tl_price *p)
     for (int m = 0; m < s->n_memories; m++)
         for (int d = 0; d < s->n_dims; d++)
             for (int o = 0; o < s->n_operands; o++)
-                if (p->frame->over[m][d] > 1 && slides_along(s, o, d)) return false;
+                if ((p->frame->over[m][d] > 1 && slides_along(s, o, d)) ||
+                    (s->slides[o] && s->einsum->operand[o].updated))
+                    return false;
     return !feeds_array(p);
 }
 

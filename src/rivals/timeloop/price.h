@@ -27,7 +27,8 @@ typedef struct tw_tl_price {
     double least_cycles;                              /* of everything: tensors pass the outermost memory */
     double fixed_pj;                                  /* the array, and what it reads and updates, at least */
     double leak_pj;                                   /* per cycle                                      */
-    double array_reads[TW_RIVAL_MEMORIES], array_writes[TW_RIVAL_MEMORIES]; /* per instance, for the array */
+    double array_reads[TW_RIVAL_MEMORIES][TW_RIVAL_OPERANDS]; /* of one instance, for the array         */
+    double array_writes[TW_RIVAL_MEMORIES][TW_RIVAL_OPERANDS];
     int n_handovers;
     tw_tl_handover handover[TW_TL_HANDOVERS];
     bool exact; /* handovers say all: no part is shared in a way that depends on the loops over time */

@@ -26,7 +26,7 @@ typedef struct hunt {
     tw_tl_frame *frame;
     tw_tl_price price;
     tw_tl_lattice lattice;
-    double *table, *spare;
+    tw_tl_table table;
     size_t table_room;
     int64_t factor[TW_RIVAL_MEMORIES][TW_RIVAL_DIMS];
     tw_pulse pulse;
@@ -137,9 +137,17 @@ static int by_energy(const void *a, const void *b)
 typedef struct gathering { /* of the factors of one memory */
     hunt *h;
     int m, from, n;
-    double inner; /* energy of the handovers into memories further inside than m + 1 */
+    int waiting;  /* memories further inside than m + 1 without loops between them and here */
+    double inner; /* energy of the handovers that do not wait                               */
+    double any;   /* the least of those into m + 1 and the memories that wait               */
     choice *choice;
 } gathering;
+
+/* The least that the handovers into m and outside of it take with the iterations `at` inside, `waiting` of them being open. */
+static double outside(const hunt *h, int m, int waiting, int at)
+{
+    return tw_tl_table_row(&h->table, m, waiting)[at];
+}
 
 /* All factors of dimensions d and up. */
 static void gather(gathering *g, int d, int at)
@@ -147,9 +155,10 @@ static void gather(gathering *g, int d, int at)
     hunt *h = g->h;
     const tw_tl_lattice *l = &h->lattice;
     if (d == l->n_dims) {
-        double outer = h->table[(size_t)g->m * (size_t)l->size + (size_t)at];
-        tw_tl_cost least = with_handovers(&h->price, g->inner + outer);
-        if (outer < INFINITY && is_better(h, least)) g->choice[g->n++] = (choice){at, least};
+        bool inside = g->m + 1 < h->space.n_memories, none = at == g->from && inside;
+        double pj = none ? outside(h, g->m, g->waiting + 1, at) : g->any + outside(h, g->m, 0, at);
+        tw_tl_cost least = with_handovers(&h->price, g->inner + pj);
+        if (pj < INFINITY && is_better(h, least)) g->choice[g->n++] = (choice){at, least};
         return;
     }
     int first = g->from / l->stride[d] % l->n[d];
@@ -167,26 +176,30 @@ static void take(hunt *h, int m, int from, int to)
         h->factor[m][d] = l->divisor[d][to / l->stride[d] % l->n[d]] / l->divisor[d][from / l->stride[d] % l->n[d]];
 }
 
-/* The factors of memory m, best promise first, and all that is outside of it; `inner` is the energy of handovers into memories
- * further inside than m + 1, whose own handovers depend on the factors chosen here. */
-static tw_status choose(hunt *h, int m, int from, double inner);
+static tw_status choose(hunt *h, int m, int from, int waiting, double inner);
 
+/* Goes on with factors of memory g->m. Handovers that wait are settled by its loops, if it has any. */
 static tw_status follow(hunt *h, const gathering *g, const choice *c)
 {
     int64_t time[TW_RIVAL_DIMS];
-    bool innermost = g->m + 1 == h->space.n_memories;
+    bool inside = g->m + 1 < h->space.n_memories;
     take(h, g->m, g->from, c->at);
+    if (c->at == g->from && inside) return choose(h, g->m - 1, c->at, g->waiting + 1, g->inner);
+    double inner = g->inner;
     tw_tl_lattice_at(&h->lattice, g->from, time);
-    double inner = g->inner + (innermost ? 0 : tw_tl_bound_at(&h->price, g->m + 1, time, h->factor[g->m]));
-    double outer = h->table[(size_t)g->m * (size_t)h->lattice.size + (size_t)c->at];
-    if (!is_better(h, with_handovers(&h->price, inner + outer))) return TW_OK;
-    return choose(h, g->m - 1, c->at, inner);
+    if (inside)
+        inner += tw_tl_bound_waiting(&h->price, g->m + 1, g->waiting, time,
+                                     (tw_tl_block_factors){g->m, h->factor[g->m]});
+    if (!is_better(h, with_handovers(&h->price, inner + outside(h, g->m, 0, c->at)))) return TW_OK;
+    return choose(h, g->m - 1, c->at, 0, inner);
 }
 
-static tw_status choose(hunt *h, int m, int from, double inner)
+/* The factors of memory m, best promise first, and all that is outside of it. */
+static tw_status choose(hunt *h, int m, int from, int waiting, double inner)
 {
     tw_arena_mark mark = tw_arena_save(h->work.scratch);
-    gathering g = {.h = h, .m = m, .from = from, .inner = inner};
+    gathering g = {.h = h, .m = m, .from = from, .waiting = waiting, .inner = inner};
+    int64_t time[TW_RIVAL_DIMS];
     tw_status status = TW_OK;
     if (m == 0) {
         take(h, 0, from, h->lattice.size - 1);
@@ -194,6 +207,9 @@ static tw_status choose(hunt *h, int m, int from, double inner)
         return TW_OK;
     }
     TW_ALLOC(h->work.scratch, g.choice, h->lattice.size);
+    tw_tl_lattice_at(&h->lattice, from, time);
+    if (m + 1 < h->space.n_memories)
+        g.any = tw_tl_bound_waiting(&h->price, m + 1, waiting, time, (tw_tl_block_factors){0});
     gather(&g, 0, from);
     qsort(g.choice, (size_t)g.n, sizeof *g.choice, by_energy);
     for (int i = 0; i < g.n && status == TW_OK; i++) {
@@ -211,21 +227,22 @@ static tw_status choose(hunt *h, int m, int from, double inner)
 
 /* ---- frames ---- */
 
-static tw_status open_frame(hunt *h, int f)
+static tw_status open_frame(hunt *h, int f, bool closely)
 {
     tw_loc loc = h->rival->layer[h->layer].loc;
     if (!tw_tl_price_init(&h->price, &h->space, &h->frame[f]))
         return tw_diag_error(h->work.diag, loc, "operands reside in more than %d memories", TW_TL_HANDOVERS);
     if (!tw_tl_lattice_init(&h->lattice, h->space.n_dims, h->price.base))
         return tw_diag_error(h->work.diag, loc, "the sizes have too many divisors to be searched");
-    size_t need = (size_t)h->lattice.size * (size_t)(h->space.n_memories + 1);
+    size_t need = tw_tl_table_room(h->space.n_memories, h->lattice.size);
     if (need > h->table_room) {
-        TW_ALLOC(h->work.arena, h->table, need);
+        TW_ALLOC(h->work.arena, h->table.of, need);
         h->table_room = need;
     }
-    h->spare = h->table + (size_t)h->lattice.size * (size_t)h->space.n_memories;
+    h->table.n_memories = h->space.n_memories;
+    h->table.size = h->lattice.size;
     h->at_frame = f;
-    tw_tl_bound_fill(&h->price, &h->lattice, h->table, h->spare);
+    tw_tl_bound_fill(&h->price, &h->lattice, closely, &h->table);
     return TW_OK;
 }
 
@@ -233,7 +250,7 @@ static tw_status open_frame(hunt *h, int f)
 static tw_tl_cost frame_bound(hunt *h)
 {
     int m = h->space.n_memories - 1;
-    double *of = h->table + (size_t)m * (size_t)h->lattice.size, least = INFINITY;
+    double *of = tw_tl_table_row(&h->table, m, 0), least = INFINITY;
     for (int i = 0; i < h->lattice.size; i++) {
         int64_t time[TW_RIVAL_DIMS];
         if (of[i] >= least) continue;
@@ -258,7 +275,7 @@ static tw_status sort_frames(hunt *h, int n, choice *order)
 {
     tw_measure measure = h->options->measure;
     for (int f = 0; f < n; f++) {
-        TW_TRY(open_frame(h, f));
+        TW_TRY(open_frame(h, f, false));
         order[f] = (choice){f, frame_bound(h)};
     }
     qsort_r(order, (size_t)n, sizeof *order, by_value, &measure);
@@ -272,8 +289,8 @@ static tw_status look_around(hunt *h, int n, const choice *order)
     h->width = WIDTH;
     for (int i = 0; i < tw_min(n, FRAMES) && !h->stopped; i++) {
         if (!is_better(h, order[i].least)) break;
-        TW_TRY(open_frame(h, order[i].at));
-        TW_TRY(choose(h, h->space.n_memories - 1, 0, 0));
+        TW_TRY(open_frame(h, order[i].at, true));
+        TW_TRY(choose(h, h->space.n_memories - 1, 0, 0, 0));
     }
     h->width = 0;
     h->open = worst;
@@ -289,8 +306,8 @@ static tw_status search_frames(hunt *h, int n, const choice *order)
             leave_open(h, order[i].least);
             return TW_OK;
         }
-        TW_TRY(open_frame(h, order[i].at));
-        TW_TRY(choose(h, h->space.n_memories - 1, 0, 0));
+        TW_TRY(open_frame(h, order[i].at, true));
+        TW_TRY(choose(h, h->space.n_memories - 1, 0, 0, 0));
     }
     return TW_OK;
 }
