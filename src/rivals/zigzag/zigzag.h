@@ -71,6 +71,7 @@ typedef struct tw_zz_layer {
     int n_indices[TW_ZZ_OPERANDS];             /* by LAYER_O, .. */
     int index[TW_ZZ_OPERANDS][TW_RIVAL_RANKS]; /* a dim, or n_dims + a relation */
     int64_t bits[TW_ZZ_OPERANDS], final_bits;
+    bool adds; /* W + I instead of W * I */
 } tw_zz_layer;
 
 /* tw_rival_layer.extra */
