@@ -111,9 +111,18 @@ static bool recount(void *user, const tw_tl_orders *orders, tw_tl_cost *cost)
 
 static void try_orders(hunt *h)
 {
+    double factor[TW_RIVAL_MEMORIES][TW_RIVAL_DIMS], inside[TW_RIVAL_MEMORIES][TW_RIVAL_DIMS];
+    int n = h->space.n_memories;
+    for (int m = n - 1; m >= 0; m--)
+        for (int d = 0; d < h->space.n_dims; d++) {
+            factor[m][d] = (double)h->factor[m][d];
+            inside[m][d] = (m + 1 < n ? inside[m + 1][d] : 1) * factor[m][d];
+        }
     tw_tl_order_search s = {.price = &h->price,
                             .measure = h->options->measure,
-                            .factor = (const int64_t(*)[TW_RIVAL_DIMS])h->factor,
+                            .factor = (const double(*)[TW_RIVAL_DIMS])factor,
+                            .inside = (const double(*)[TW_RIVAL_DIMS])inside,
+                            .cycles = h->price.cycles,
                             .recount = recount,
                             .user = h,
                             .best = h->best};
