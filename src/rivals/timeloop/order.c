@@ -21,6 +21,7 @@ typedef struct tile {
     double volume, words; /* of the tile; that entered with the loops so far        */
     bool still;           /* nothing moved it yet                                   */
     bool settled;         /* every further loop multiplies                          */
+    bool jumped;          /* it moved along an axis by whole tiles: no neighbour has what enters, then and later */
     double part;          /* words that a step of its innermost moving loop brings  */
     int64_t reach[TW_RIVAL_RANKS], first[TW_RIVAL_RANKS], sum[TW_RIVAL_RANKS];
 } tile;
@@ -86,6 +87,7 @@ static void put_around(const walk *w, const tw_tl_handover *h, tile *t, int dim,
     const tw_tl_space *s = w->p->space;
     const tw_einsum_operand *op = &s->einsum->operand[h->operand];
     bool moves = s->relevant[h->operand] >> dim & 1;
+    t->jumped |= s->jumps[h->operand] >> dim & 1;
     if (t->settled || (!moves && !t->still)) {
         t->words *= bound;
         return;
@@ -161,10 +163,13 @@ static void finish(walk *w, const state *at)
 static bool matters(const walk *w, const state *at, int m, unsigned left)
 {
     if ((left & (left - 1)) == 0) return false;
+    if (w->p->feeds_array) return true; /* whose links depend on all of them */
     for (int i = 0; i < w->p->n_handovers; i++) {
         const tw_tl_handover *h = &w->p->handover[i];
         const tile *t = &at->tile[i];
-        if (h->to <= m || t->settled) continue;
+        if (h->to <= m) continue;
+        if (!w->p->exact && w->p->space->slides[h->operand] && !t->jumped) return true;
+        if (t->settled) continue;
         if (w->p->space->slides[h->operand] || left & ~w->p->space->relevant[h->operand]) return true;
     }
     return false;
@@ -274,7 +279,7 @@ static void begin(const walk *w, state *at)
         tile *t = &at->tile[i];
         t->volume = t->words = tile_of(w, &p->handover[i], t->reach);
         t->still = true;
-        t->settled = false;
+        t->settled = t->jumped = false;
     }
 }
 
