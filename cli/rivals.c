@@ -71,14 +71,38 @@ static tw_status print_account(run *r, const tw_account *account, FILE *out)
                             : tw_account_print_text(r->ctx, account, out);
 }
 
+/* The layers one after the other, of which nothing overlaps. */
+typedef struct totals {
+    int n_layers, n_different;
+    double cycles, energy_pj;
+} totals;
+
+static void add_to(totals *t, const run *r, int layer, const tw_account *account)
+{
+    t->n_layers++;
+    t->n_different += tw_rival_like(r->rival, layer) == layer;
+    t->cycles += account->cycles;
+    t->energy_pj += account->energy_pj;
+}
+
+static void print_totals(const run *r, const totals *t, FILE *out)
+{
+    if (t->n_layers < 2 || r->options->quiet || r->options->json) return;
+    fprintf(out, "\n%d layers, %d of them different: %.10g cycles, %.3f uJ\n", t->n_layers, t->n_different,
+            t->cycles, t->energy_pj / 1e6);
+}
+
 static tw_status eval_layers(run *r, FILE *out)
 {
     tw_status status = TW_OK;
+    totals sum = {0};
     for (int i = 0; i < tw_rival_n_layers(r->rival) && status == TW_OK; i++) {
         const tw_account *account;
         status = tw_rival_count(r->ctx, r->rival, i, rules_of(r), &account);
         if (status == TW_OK) status = print_account(r, account, out);
+        if (status == TW_OK) add_to(&sum, r, i, account);
     }
+    if (status == TW_OK) print_totals(r, &sum, out);
     return status;
 }
 
@@ -93,44 +117,61 @@ static void print_found(const tw_rival_found *f, FILE *out)
     fprintf(out, "%" PRId64 " nodes, %" PRId64 " mappings counted, %.2f s\n", f->nodes, f->counted, f->seconds);
 }
 
-/* The mapping that was found, as a file of its tool. */
-static tw_status write_mapping(run *r, const tw_rival_found *found, int layer)
+/* The mappings that were found, as a file of their tool. */
+static tw_status write_mapping(run *r, const tw_rival *mapped)
 {
     output_file file;
+    tw_status status = TW_OK;
     if (!r->options->folder || !output_make_folder(r->options->folder)) return TW_OK;
     if (!output_file_open(&file, r->options->folder, "mapping.yaml")) return TW_ERR_IO;
-    tw_status status = tw_rival_print_mapping(r->ctx, found->rival, layer, file.stream);
+    for (int i = 0; i < tw_rival_n_layers(mapped) && status == TW_OK; i++)
+        status = tw_rival_print_mapping(r->ctx, mapped, i, file.stream);
     if (status == TW_OK) return output_batch_add(&r->files, &file) ? TW_OK : TW_ERR_IO;
     output_file_drop(&file);
     return status;
 }
 
-static tw_measure measure_of(const cli_options *o)
+/* Without an objective: what the tool itself makes small. */
+static tw_measure measure_of(const run *r)
 {
-    return o->search.n_objectives > 0 ? o->objective[0].measure : TW_EDP;
+    if (r->options->search.n_objectives > 0) return r->options->objective[0].measure;
+    return tw_rival_rules(r->rival) == TW_RULES_ZIGZAG ? TW_CYCLES : TW_EDP;
+}
+
+static tw_status print_plans(run *r, const tw_rival_found *const *found, FILE *out)
+{
+    tw_status status = TW_OK;
+    totals sum = {0};
+    for (int i = 0; i < tw_rival_n_layers(r->rival) && status == TW_OK; i++) {
+        status = print_account(r, found[i]->account, out);
+        if (status == TW_OK && !r->options->quiet && !r->options->json) print_found(found[i], out);
+        add_to(&sum, r, i, found[i]->account);
+    }
+    if (status == TW_OK) print_totals(r, &sum, out);
+    return status;
 }
 
 static tw_status plan_layers(run *r, FILE *out)
 {
     tw_rival_search_options how = TW_RIVAL_SEARCH_OPTIONS_INIT;
-    how.measure = measure_of(r->options);
+    const tw_rival *mapped = NULL;
+    const tw_rival_found **found = calloc((size_t)tw_rival_n_layers(r->rival) + 1, sizeof *found);
+    if (!found) return TW_ERR_NOMEM;
+    how.measure = measure_of(r);
     how.any_sizes = r->options->any_sizes;
     how.max_nodes = r->options->search.budget;
-    tw_status status = TW_OK;
-    for (int i = 0; i < tw_rival_n_layers(r->rival) && status == TW_OK; i++) {
-        const tw_rival_found *found;
-        status = tw_rival_search(r->ctx, r->rival, i, &how, &found);
-        if (status == TW_OK) status = print_account(r, found->account, out);
-        if (status == TW_OK && !r->options->quiet && !r->options->json) print_found(found, out);
-        if (status == TW_OK) status = write_mapping(r, found, i);
-    }
+    tw_status status = tw_rival_search_all(r->ctx, r->rival, &how, found, &mapped);
+    if (status == TW_OK) status = print_plans(r, found, out);
+    if (status == TW_OK) status = write_mapping(r, mapped);
+    free(found);
     return status;
 }
 
 static int walk(run *r)
 {
     tw_status status = r->ctx ? open_files(r) : TW_ERR_NOMEM;
-    if (status != TW_OK) return status_exit(r->ctx, status);
+    int code = status_exit(r->ctx, status); /* prints what the files give reason to remark */
+    if (status != TW_OK) return code;
     FILE *out = output_open();
     if (!out) return status_exit(r->ctx, TW_ERR_NOMEM);
     finish end = {.ctx = r->ctx, .files = &r->files};

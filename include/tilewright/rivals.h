@@ -112,6 +112,13 @@ typedef struct tw_rival_found {
 } tw_rival_found;
 TW_API TW_NODISCARD tw_status tw_rival_search(tw_context *ctx, const tw_rival *rival, int layer,
                                               const tw_rival_search_options *options, const tw_rival_found **out);
+/* The first layer that is the same but for its name: `layer` itself, or one before it. */
+TW_API int tw_rival_like(const tw_rival *rival, int layer);
+/* Searches all layers, those that are the same once. `out` has one entry per layer; *mapped is the files with all mappings in
+ * place of theirs. */
+TW_API TW_NODISCARD tw_status tw_rival_search_all(tw_context *ctx, const tw_rival *rival,
+                                                  const tw_rival_search_options *options,
+                                                  const tw_rival_found **out, const tw_rival **mapped);
 
 /* ---- converting ---- */
 

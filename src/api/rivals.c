@@ -18,17 +18,41 @@ static tw_status read_trees(tw_context *ctx, const tw_rival_file *file, int n, c
     return TW_OK;
 }
 
+/* Some tools' files have keys twice. Whose file it is shows only after it was read. */
+static tw_status parse_tree(const char *name, const char *bytes, size_t n, tw_arena *arena, tw_diag *diag,
+                            const tw_node **root)
+{
+    tw_diag quiet = tw_diag_quiet(diag);
+    const tw_rival_tool *tool = NULL;
+    if (tw_tree_parse_repeating(name, bytes, n, arena, &quiet, root) == TW_OK) tool = tw_rival_tool_of(*root);
+    return (tool && tool->repeats_keys ? tw_tree_parse_repeating : tw_tree_parse)(name, bytes, n, arena, diag,
+                                                                                  root);
+}
+
+static void close_graph(void *graph) { tw_graph_close(graph); }
+
+static tw_status open_graph(tw_context *ctx, tw_rival_file *file)
+{
+    TW_TRY(tw_graph_open(file->name, ctx->arena, &ctx->diag, &file->graph));
+    return tw_context_close_later(ctx, close_graph, (void *)(uintptr_t)file->graph);
+}
+
+static tw_status open_tree(tw_context *ctx, tw_rival_file *file)
+{
+    const char *bytes;
+    size_t length;
+    TW_TRY(tw_file_read(file->name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, &bytes, &length));
+    return parse_tree(file->name, bytes, length, ctx->arena, &ctx->diag, &file->root);
+}
+
 tw_status tw_rival_open(tw_context *ctx, const char *const *path, int n, const tw_rival **out)
 {
     tw_rival_file *file;
     TW_ALLOC(ctx->arena, file, n + 1);
     for (int i = 0; i < n; i++) {
-        const char *bytes;
-        size_t length;
         file[i].name = tw_arena_printf(ctx->arena, "%s", path[i]);
         if (!file[i].name) return TW_ERR_NOMEM;
-        TW_TRY(tw_file_read(file[i].name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, &bytes, &length));
-        TW_TRY(tw_tree_parse(file[i].name, bytes, length, ctx->arena, &ctx->diag, &file[i].root));
+        TW_TRY((tw_network_is_path(path[i]) ? open_graph : open_tree)(ctx, &file[i]));
     }
     return read_trees(ctx, file, n, out);
 }
@@ -40,8 +64,8 @@ tw_status tw_rival_parse(tw_context *ctx, const tw_rival_text *given, int n, con
     for (int i = 0; i < n; i++) {
         file[i].name = tw_arena_printf(ctx->arena, "%s", given[i].name);
         if (!file[i].name) return TW_ERR_NOMEM;
-        TW_TRY(tw_tree_parse(file[i].name, given[i].text, strlen(given[i].text), ctx->arena, &ctx->diag,
-                             &file[i].root));
+        TW_TRY(
+            parse_tree(file[i].name, given[i].text, strlen(given[i].text), ctx->arena, &ctx->diag, &file[i].root));
     }
     return read_trees(ctx, file, n, out);
 }
@@ -53,7 +77,7 @@ static tw_rules kind_of(const char *path, tw_arena *arena)
     size_t n;
     const tw_node *root;
     if (tw_file_read(path, TW_INPUT_BYTES_MAX, arena, &quiet, &bytes, &n) != TW_OK) return TW_RULES_NATIVE;
-    if (tw_tree_parse(path, bytes, n, arena, &quiet, &root) != TW_OK) return TW_RULES_NATIVE;
+    if (tw_tree_parse_repeating(path, bytes, n, arena, &quiet, &root) != TW_OK) return TW_RULES_NATIVE;
     const tw_rival_tool *tool = tw_rival_tool_of(root);
     return tool ? tool->rules : TW_RULES_NATIVE;
 }
@@ -79,7 +103,8 @@ tw_status tw_rival_count(tw_context *ctx, const tw_rival *rival, int layer, tw_r
     tw_account *account;
     const tw_rival_tool *tool = tw_rival_tool_for(rules);
     const tw_rival_layer *l = &rival->layer[layer];
-    if (!l->nest) return tw_diag_error(&ctx->diag, l->loc, "no mapping of '%s' was given", l->name);
+    if (!l->nest && !rival->tool->chooses)
+        return tw_diag_error(&ctx->diag, l->loc, "no mapping of '%s' was given", l->name);
     if (!tool || !tool->count)
         return tw_diag_error(&ctx->diag, l->loc, "'%s' cannot be counted by the rules '%s'", l->name,
                              tw_rules_word(rules));
@@ -105,6 +130,63 @@ tw_status tw_rival_search(tw_context *ctx, const tw_rival *rival, int layer, con
     found->seconds = tw_deadline_since(start);
     *out = found;
     return TW_OK;
+}
+
+int tw_rival_like(const tw_rival *rival, int layer)
+{
+    for (int i = 0; i < layer && rival->tool->is_same; i++)
+        if (rival->tool->is_same(&rival->layer[i], &rival->layer[layer])) return i;
+    return layer;
+}
+
+/* What was found for a layer that is the same, under this layer's name. */
+static tw_status repeat_found(tw_context *ctx, const tw_rival *rival, int layer, const tw_rival_found *like,
+                              const tw_rival_found **out)
+{
+    tw_rival_found *found;
+    tw_account *account;
+    TW_ALLOC(ctx->arena, found, 1);
+    TW_ALLOC(ctx->arena, account, 1);
+    *account = *like->account;
+    account->layer = rival->layer[layer].name;
+    *found = *like;
+    found->account = account;
+    found->nodes = found->counted = 0;
+    found->seconds = 0;
+    *out = found;
+    return TW_OK;
+}
+
+/* The files with the mappings of all layers. */
+static tw_status put_mappings(tw_context *ctx, const tw_rival *rival, const tw_rival_found *const *found,
+                              const tw_rival **out)
+{
+    tw_rival *copy;
+    tw_rival_layer *layer;
+    TW_ALLOC(ctx->arena, copy, 1);
+    TW_ALLOC(ctx->arena, layer, rival->n_layers);
+    for (int i = 0; i < rival->n_layers; i++) {
+        layer[i] = found[i]->rival->layer[tw_rival_like(rival, i)];
+        layer[i].name = rival->layer[i].name;
+        layer[i].loc = rival->layer[i].loc;
+    }
+    *copy = *rival;
+    copy->layer = layer;
+    *out = copy;
+    return TW_OK;
+}
+
+tw_status tw_rival_search_all(tw_context *ctx, const tw_rival *rival, const tw_rival_search_options *options,
+                              const tw_rival_found **out, const tw_rival **mapped)
+{
+    for (int i = 0; i < rival->n_layers; i++) {
+        int like = tw_rival_like(rival, i);
+        if (like < i)
+            TW_TRY(repeat_found(ctx, rival, i, out[like], &out[i]));
+        else
+            TW_TRY(tw_rival_search(ctx, rival, i, options, &out[i]));
+    }
+    return put_mappings(ctx, rival, out, mapped);
 }
 
 /* ---- printing ---- */

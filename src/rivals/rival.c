@@ -28,6 +28,7 @@ static tw_status agree(const tw_rival_file *file, int n, tw_diag *diag, const tw
 {
     const tw_rival_tool *first = NULL;
     for (int i = 0; i < n; i++) {
+        if (file[i].graph) continue;
         const tw_rival_tool *tool = tw_rival_tool_of(file[i].root);
         if (!tool)
             return tw_diag_error(diag, file[i].root->loc, "this is neither a file of Timeloop nor one of ZigZag");

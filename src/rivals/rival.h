@@ -5,6 +5,7 @@
 #ifndef TW_RIVALS_RIVAL_H
 #define TW_RIVALS_RIVAL_H
 #include "input/tree.h"
+#include "onnx/graph.h"
 #include "rivals/array.h"
 
 typedef struct tw_rival_layer {
@@ -23,9 +24,10 @@ struct tw_rival {
     const tw_rival_layer *layer;
 };
 
-typedef struct tw_rival_file { /* one file, as a tree */
+typedef struct tw_rival_file { /* one file: a tree, or a network */
     const char *name;
-    const tw_node *root;
+    const tw_node *root;        /* NULL: a network */
+    const tw_graph_file *graph; /* NULL: a tree    */
 } tw_rival_file;
 
 struct tw_rival_tool {
@@ -39,6 +41,9 @@ struct tw_rival_tool {
     tw_status (*search)(const tw_rival *rival, int layer, const tw_rival_search_options *options, tw_work work,
                         tw_rival_found *out);
     void (*print_mapping)(const tw_rival *rival, int layer, tw_text *out);
+    /* Whether two layers differ in nothing but their names; NULL: no two are the same. */
+    bool (*is_same)(const tw_rival_layer *a, const tw_rival_layer *b);
+    bool chooses;      /* `count` of a layer without a nest counts the one that the tool itself would choose */
     bool repeats_keys; /* a key that is there twice is read with a warning, and the last one counts */
 };
 extern const tw_rival_tool tw_timeloop_tool, tw_zigzag_tool;

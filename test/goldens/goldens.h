@@ -131,4 +131,5 @@ void run_gantt(tally *t, const char *file, const json_t *root);
 void run_vpu(tally *t, const char *file, const json_t *root);
 /* What another tool computed; `path` is that of the file, which names its inputs from where it is. */
 void run_timeloop(tally *t, const char *path, const char *file, const json_t *root);
+void run_zigzag(tally *t, const char *path, const char *file, const json_t *root);
 #endif

@@ -77,6 +77,7 @@ static const struct {
     void (*run)(tally *t, const char *path, const char *file, const json_t *root);
 } tool_reader[] = {
     {"tool", "timeloop-model", run_timeloop},
+    {"hardware", NULL, run_zigzag},
 };
 
 static bool is_of_tool(size_t i, const json_t *root)
