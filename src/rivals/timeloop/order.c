@@ -142,7 +142,7 @@ static void finish(walk *w, const state *at)
     tw_tl_cost cost = {.energy_pj = p->fixed_pj, .cycles = 0};
     tw_tl_order_search *s = w->s;
     s->counted++;
-    if (p->exact) {
+    if (p->exact && !s->rough) {
         for (int i = 0; i < p->n_handovers; i++)
             cost.energy_pj += tw_tl_price_of(p, &p->handover[i], round(at->tile[i].words));
         cost.cycles = cycles_of(w, at);
@@ -182,7 +182,8 @@ static bool is_hopeless(const walk *w, const state *at, double left)
     double energy = p->fixed_pj, cycles = fmax(p->least_cycles, w->s->cycles);
     for (int i = 0; i < p->n_handovers; i++) {
         const tile *t = &at->tile[i];
-        energy += p->handover[i].pj + p->handover[i].pj_per_word * t->words * (t->settled ? left : 1);
+        double words = t->words * (t->settled ? left : 1) * (w->s->rough ? 2.0 / 3 : 1);
+        energy += p->handover[i].pj + p->handover[i].pj_per_word * words;
     }
     tw_tl_cost least = {(energy + p->leak_pj * cycles) * (1 - 1e-12), cycles + p->space->latency};
     return !tw_tl_cost_less(w->s->measure, least, w->s->best);

@@ -25,7 +25,8 @@ typedef struct tw_tl_order_search {
      * they are averages: how many there are in all, over how many there are further outside. */
     const double (*factor)[TW_RIVAL_DIMS], (*inside)[TW_RIVAL_DIMS];
     double cycles; /* of the array, rounds that are not full included */
-    /* What a mapping really costs where the price is not exact; NULL: the price is. */
+    bool rough;    /* averages: words may be fewer by a third, see sizes.h, and every mapping is counted again */
+    /* What a mapping really costs where the price is not exact or rough. */
     bool (*recount)(void *user, const tw_tl_orders *orders, tw_tl_cost *cost);
     void *user;
     bool found; /* something better than `best` was when it began; then it is that one */

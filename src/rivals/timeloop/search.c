@@ -348,8 +348,12 @@ static tw_status search_sizes(hunt *h, int f)
                      .most_nodes = h->options->max_nodes,
                      .nodes = &h->nodes,
                      .counted = &h->counted,
+                     .factor = h->factor,
+                     .recount = recount,
+                     .user = h,
                      .open = h->open,
                      .best = h->best};
+    h->at_frame = f;
     TW_TRY(tw_tl_sizes_search(&s, h->work.scratch));
     h->stopped |= s.stopped;
     h->open = s.open;

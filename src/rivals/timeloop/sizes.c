@@ -56,7 +56,8 @@ static double least_at(const walk *w, int m, const int64_t *tiles)
         for (int i = 0; i < w->p->n_handovers; i++) {
             const tw_tl_handover *h = &w->p->handover[i];
             bool moves = left != 0 && s->relevant[h->operand] >> j & 1;
-            if (h->to == m) pj += h->pj + h->pj_per_word * words(w, h, tiles, moves ? 0 : ~0u);
+            double part = moves && tiles[j] > 2 ? 1 - 1 / (double)tiles[j] : 1;
+            if (h->to == m) pj += h->pj + h->pj_per_word * part * words(w, h, tiles, moves ? 0 : ~0u);
         }
         least = fmin(least, pj);
     }
@@ -105,6 +106,9 @@ static void try_orders(walk *w)
                             .factor = (const double(*)[TW_RIVAL_DIMS])factor,
                             .inside = (const double(*)[TW_RIVAL_DIMS])inside,
                             .cycles = cycles,
+                            .rough = true,
+                            .recount = w->s->recount,
+                            .user = w->s->user,
                             .best = w->s->best};
     tw_tl_order_best(&o);
     *w->s->counted += o.counted;
@@ -112,7 +116,7 @@ static void try_orders(walk *w)
     w->s->found = true;
     w->s->best = o.best;
     w->s->orders = o.orders;
-    memcpy(w->s->best_factor, w->s->factor, sizeof w->s->factor);
+    memcpy(w->s->best_factor, w->s->factor, sizeof w->s->best_factor);
 }
 
 /* ---- the walk ---- */

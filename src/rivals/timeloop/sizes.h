@@ -2,7 +2,10 @@
  *
  * A tile of a memory is a whole number of tiles of the next inner one, and the outermost loop takes as many rounds as it needs, the
  * last one shorter. A dimension of E iterations in tiles of s is in ceil(E / s) of them, and in tiles of k x s in
- * ceil(ceil(E / s) / k): only the number of tiles counts, so of all sizes that make the same number the smallest is enough. */
+ * ceil(ceil(E / s) / k): only the number of tiles counts, so of all sizes that make the same number the smallest is enough.
+ *
+ * A loop that has one iteration in its last round stops nothing from standing still there. That is one tile of n, n > 2, along its
+ * dimension: what moves with it gets at least the part (n - 1) / n of the words of full rounds, 2/3 or more. */
 #ifndef TW_RIVALS_TIMELOOP_SIZES_H
 #define TW_RIVALS_TIMELOOP_SIZES_H
 #include "core/deadline.h"
@@ -16,8 +19,10 @@ typedef struct tw_tl_sizes { /* a search over one frame */
     bool stopped;
     tw_tl_cost open; /* the least that was left out when it stopped */
     bool found;
-    tw_tl_cost best;                                  /* to be beaten, then what did */
-    int64_t factor[TW_RIVAL_MEMORIES][TW_RIVAL_DIMS]; /* bounds of the loops over time, as they are tried */
+    tw_tl_cost best;                  /* to be beaten, then what did */
+    int64_t (*factor)[TW_RIVAL_DIMS]; /* bounds of the loops over time, as they are tried */
+    bool (*recount)(void *user, const tw_tl_orders *orders, tw_tl_cost *cost); /* with these factors */
+    void *user;
     int64_t best_factor[TW_RIVAL_MEMORIES][TW_RIVAL_DIMS];
     tw_tl_orders orders;
 } tw_tl_sizes;
