@@ -220,3 +220,50 @@ TEST(what_is_proven_is_the_best_of_all_mappings)
     tw_arena_free(work.arena);
     tw_arena_free(work.scratch);
 }
+
+/* ---- what others found ---- */
+
+typedef struct row {
+    const char *machine, *problem;
+    tw_measure measure;
+    bool any_sizes;
+    double value; /* proven by enumeration, or by the tool itself at the end of its mapspace */
+} row;
+
+static void check_row(const char *shared, const row *r)
+{
+    static const char *const part[] = {"arch.yaml", "ERT.yaml", "constraints.yaml"};
+    tw_rival_search_options how = TW_RIVAL_SEARCH_OPTIONS_INIT;
+    const tw_rival *rival;
+    const tw_rival_found *found;
+    char path[4][500];
+    const char *file[4];
+    tw_context *ctx = tw_context_new();
+    for (int i = 0; i < 3; i++) snprintf(path[i], 500, "%s/data/timeloop/arch/%s/%s", shared, r->machine, part[i]);
+    snprintf(path[3], 500, "%s/data/timeloop/prob/%s.yaml", shared, r->problem);
+    for (int i = 0; i < 4; i++) file[i] = path[i];
+    how.measure = r->measure;
+    how.any_sizes = r->any_sizes;
+    CHECK_EQ(tw_rival_open(ctx, file, 4, &rival), TW_OK);
+    CHECK_EQ(tw_rival_search(ctx, rival, 0, &how, &found), TW_OK);
+    CHECK(found->proven);
+    double digits = r->any_sizes ? 2e-5 : 1e-6; /* as many as were published */
+    if (fabs(found->value / r->value - 1) > digits)
+        print_message("%s on %s: %.10g\n", r->problem, r->machine, found->value);
+    CHECK(fabs(found->value / r->value - 1) <= digits);
+    tw_context_free(ctx);
+}
+
+TEST(optima_that_others_proved_are_found_and_proven)
+{
+    static const row rows[] = {
+        {"simple3", "gemm_128x512x128", TW_ENERGY, false, 33847705.6},
+        {"simple3", "gemm_128x512x128", TW_EDP, false, 2.839351e14},
+        {"simple3", "gemm_8x16x8", TW_EDP, false, 2.473984e7},
+        {"simple3_256pe", "gemm_128x512x128", TW_EDP, false, 9.086003e11},
+        {"simple3", "gemm_128x512x128", TW_ENERGY, true, 32.127e6},
+    };
+    const char *shared = tw_test_shared();
+    if (!shared) skip();
+    for (size_t i = 0; i < TW_COUNT(rows); i++) check_row(shared, &rows[i]);
+}

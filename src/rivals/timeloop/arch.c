@@ -289,11 +289,14 @@ static tw_status read_component(walker *w, const tw_node *node)
         TW_TRY(read_memory(w, a, &c, node->loc));
     else if (named && is_array(kind))
         read_array(w, a, &c, node->loc);
-    else if (kind_node)
-        TW_REFUSE(a, kind_node->loc,
-                  "'%s' is neither a memory nor an array: its class has none of the words DRAM, SRAM, "
-                  "regfile, smartbuffer, storage, mac, compute",
-                  kind);
+    else /* what its attributes mean is not known */
+        return kind_node && named
+                   ? tw_diag_error(
+                         diag, kind_node->loc,
+                         "'%s' is neither a memory nor an array: its class has none of the words DRAM, SRAM, "
+                         "regfile, smartbuffer, storage, mac, compute",
+                         kind)
+                   : TW_ERR_INPUT;
     read_over(a);
     tw_status status = tw_fields_close(a);
     return inner && status == TW_OK ? tw_fields_close(&f) : status;

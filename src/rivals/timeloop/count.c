@@ -15,7 +15,8 @@ typedef struct counting {
     const tw_rival_layer *layer;
     tw_work work;
     int64_t positions; /* of the array that are used   */
-    double compute;    /* cycles of the array           */
+    double compute;    /* cycles of the array: rounds that are not full take as long as full ones */
+    int64_t macs;
     tw_tl_use use[TW_RIVAL_OPERANDS][TW_RIVAL_MEMORIES];
     double slow[TW_RIVAL_MEMORIES]; /* cycles that a memory needs */
     double cycles;                  /* of the slowest             */
@@ -33,12 +34,16 @@ static bool has_remainders(const tw_loopnest *nest)
 static tw_status count_operands(counting *k)
 {
     tw_tl_flow flow[TW_RIVAL_MEMORIES];
+    bool uneven = has_remainders(k->c.nest);
     for (int o = 0; o < k->c.einsum->n_operands; o++) {
-        TW_TRY(tw_tl_flows(&k->c, o, flow));
+        TW_TRY(uneven ? tw_tl_flows_uneven(&k->c, o, k->layer->loc, k->work.diag, flow)
+                      : tw_tl_flows(&k->c, o, flow));
         TW_TRY(tw_tl_uses(&k->c, o, flow, k->layer->loc, k->work.diag, k->use[o]));
     }
     k->positions = 1;
     k->compute = 1;
+    k->macs = 1;
+    for (int d = 0; d < k->c.einsum->n_dims; d++) k->macs *= k->c.einsum->extent[d];
     for (int i = 0; i < k->c.nest->n_loops; i++)
         if (k->c.nest->loop[i].over >= 0)
             k->positions *= k->c.nest->loop[i].bound;
@@ -234,7 +239,7 @@ static tw_status fill_nest(const counting *k, tw_account *out)
 static tw_status fill(const counting *k, tw_account *out)
 {
     *out = (tw_account){.rules = TW_RULES_TIMELOOP, .layer = k->layer->name};
-    out->macs = (int64_t)(k->compute * (double)k->positions);
+    out->macs = k->macs;
     TW_TRY(fill_lines(k, out));
     TW_TRY(fill_parts(k, out));
     for (int i = 0; i < out->n_levels; i++) out->energy_pj += out->level[i].energy_pj;
@@ -249,8 +254,6 @@ static tw_status count(const tw_rival *rival, int layer, tw_work work, counting 
     const tw_tl_layer *extra = l->extra;
     *k = (counting){
         .c = {rival->machine, l->einsum, l->nest, &extra->flags, work.scratch}, .layer = l, .work = work};
-    if (has_remainders(l->nest))
-        return tw_diag_error(work.diag, l->loc, "factors with a remainder are not counted yet");
     TW_TRY(count_operands(k));
     for (int m = 0; m < rival->machine->n_memories; m++) TW_TRY(check_room(k, m));
     count_cycles(k);
@@ -280,7 +283,7 @@ static double line_energy(const counting *k, int m, int o)
 static void sum_up(const counting *k, double *energy_pj, double *cycles)
 {
     const tw_hierarchy *h = k->c.machine;
-    double pj = k->compute * (double)k->positions * h->mac_pj;
+    double pj = (double)k->macs * h->mac_pj;
     *cycles = k->cycles;
     for (int m = 0; m < h->n_memories; m++) {
         pj += h->memory[m].leak_pj * k->cycles * leaking(k, m);

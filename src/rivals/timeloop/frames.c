@@ -18,7 +18,10 @@ void tw_tl_space_init(tw_tl_space *s, const tw_rival *rival, int layer)
     for (int o = 0; o < s->n_operands; o++) {
         const tw_einsum_operand *op = &l->einsum->operand[o];
         s->relevant[o] = tw_einsum_relevant(op);
-        for (int r = 0; r < op->n_ranks; r++) s->slides[o] |= op->rank[r].n_terms > 1;
+        for (int r = 0; r < op->n_ranks; r++) {
+            s->slides[o] |= op->rank[r].n_terms > 1;
+            if (op->rank[r].n_terms == 1) s->jumps[o] |= 1u << op->rank[r].term[0].dim;
+        }
         bool fits = tw_einsum_volume(op, l->einsum->extent, &s->words[o]);
         assert(fits);
         (void)fits;

@@ -52,6 +52,9 @@ double tw_tl_cycles(const tw_rival_memory *memory, int n_operands, const double 
                     double compute);
 /* Of nests without remainders: flow[m] of each memory. */
 TW_NODISCARD tw_status tw_tl_flows(const tw_tl_case *c, int operand, tw_tl_flow *flow);
+/* Of nests with remainders. */
+TW_NODISCARD tw_status tw_tl_flows_uneven(const tw_tl_case *c, int operand, tw_loc loc, tw_diag *diag,
+                                          tw_tl_flow *flow);
 /* use[m] of each memory out of its flows. */
 TW_NODISCARD tw_status tw_tl_uses(const tw_tl_case *c, int operand, const tw_tl_flow *flow, tw_loc loc,
                                   tw_diag *diag, tw_tl_use *use);

@@ -21,6 +21,7 @@ typedef struct tile {
     double volume, words; /* of the tile; that entered with the loops so far        */
     bool still;           /* nothing moved it yet                                   */
     bool settled;         /* every further loop multiplies                          */
+    bool jumped;          /* it moved along an axis by whole tiles: no neighbour has what enters, then and later */
     double part;          /* words that a step of its innermost moving loop brings  */
     int64_t reach[TW_RIVAL_RANKS], first[TW_RIVAL_RANKS], sum[TW_RIVAL_RANKS];
 } tile;
@@ -86,6 +87,7 @@ static void put_around(const walk *w, const tw_tl_handover *h, tile *t, int dim,
     const tw_tl_space *s = w->p->space;
     const tw_einsum_operand *op = &s->einsum->operand[h->operand];
     bool moves = s->relevant[h->operand] >> dim & 1;
+    t->jumped |= s->jumps[h->operand] >> dim & 1;
     if (t->settled || (!moves && !t->still)) {
         t->words *= bound;
         return;
@@ -118,17 +120,17 @@ static double cycles_at(const walk *w, const state *at, int m)
     memcpy(writes, p->array_writes[m], sizeof writes);
     for (int i = 0; i < p->n_handovers; i++) {
         const tw_tl_handover *h = &p->handover[i];
-        double words = at->tile[i].words;
+        double words = round(at->tile[i].words);
         if (h->from == m) reads[h->operand] += words * h->differ - h->own_from;
         if (h->from == m && p->space->einsum->operand[h->operand].updated) writes[h->operand] += words * h->differ;
         if (h->to == m) writes[h->operand] += words - h->own_to;
     }
-    return tw_tl_cycles(&p->space->machine->memory[m], p->space->n_operands, reads, writes, p->cycles);
+    return tw_tl_cycles(&p->space->machine->memory[m], p->space->n_operands, reads, writes, w->s->cycles);
 }
 
 static double cycles_of(const walk *w, const state *at)
 {
-    double cycles = w->p->cycles;
+    double cycles = w->s->cycles;
     for (int m = 0; m < w->p->space->n_memories; m++)
         if (w->p->space->machine->memory[m].n_ports > 0) cycles = fmax(cycles, cycles_at(w, at, m));
     return cycles;
@@ -140,9 +142,9 @@ static void finish(walk *w, const state *at)
     tw_tl_cost cost = {.energy_pj = p->fixed_pj, .cycles = 0};
     tw_tl_order_search *s = w->s;
     s->counted++;
-    if (p->exact) {
+    if (p->exact && !s->rough) {
         for (int i = 0; i < p->n_handovers; i++)
-            cost.energy_pj += tw_tl_price_of(p, &p->handover[i], at->tile[i].words);
+            cost.energy_pj += tw_tl_price_of(p, &p->handover[i], round(at->tile[i].words));
         cost.cycles = cycles_of(w, at);
         cost.energy_pj += p->leak_pj * cost.cycles;
         cost.cycles += p->space->latency;
@@ -161,10 +163,13 @@ static void finish(walk *w, const state *at)
 static bool matters(const walk *w, const state *at, int m, unsigned left)
 {
     if ((left & (left - 1)) == 0) return false;
+    if (w->p->feeds_array) return true; /* whose links depend on all of them */
     for (int i = 0; i < w->p->n_handovers; i++) {
         const tw_tl_handover *h = &w->p->handover[i];
         const tile *t = &at->tile[i];
-        if (h->to <= m || t->settled) continue;
+        if (h->to <= m) continue;
+        if (!w->p->exact && w->p->space->slides[h->operand] && !t->jumped) return true;
+        if (t->settled) continue;
         if (w->p->space->slides[h->operand] || left & ~w->p->space->relevant[h->operand]) return true;
     }
     return false;
@@ -174,10 +179,11 @@ static bool matters(const walk *w, const state *at, int m, unsigned left)
 static bool is_hopeless(const walk *w, const state *at, double left)
 {
     const tw_tl_price *p = w->p;
-    double energy = p->fixed_pj, cycles = p->least_cycles;
+    double energy = p->fixed_pj, cycles = fmax(p->least_cycles, w->s->cycles);
     for (int i = 0; i < p->n_handovers; i++) {
         const tile *t = &at->tile[i];
-        energy += p->handover[i].pj + p->handover[i].pj_per_word * t->words * (t->settled ? left : 1);
+        double words = t->words * (t->settled ? left : 1) * (w->s->rough ? 2.0 / 3 : 1);
+        energy += p->handover[i].pj + p->handover[i].pj_per_word * words;
     }
     tw_tl_cost least = {(energy + p->leak_pj * cycles) * (1 - 1e-12), cycles + p->space->latency};
     return !tw_tl_cost_less(w->s->measure, least, w->s->best);
@@ -188,11 +194,10 @@ static void next_block(walk *w, const state *at, int m);
 /* Puts the loop over d of block m around everything inside. */
 static void add_loop(walk *w, state *at, int m, int d)
 {
-    int64_t bound = w->s->factor[m][d];
+    double bound = w->s->factor[m][d];
     for (int i = 0; i < w->p->n_handovers; i++)
-        if (w->p->handover[i].to > m)
-            put_around(w, &w->p->handover[i], &at->tile[i], d, (double)bound, at->inner[d]);
-    at->inner[d] *= bound;
+        if (w->p->handover[i].to > m) put_around(w, &w->p->handover[i], &at->tile[i], d, bound, at->inner[d]);
+    at->inner[d] = (int64_t)((double)at->inner[d] * bound);
     w->at.dim[m][w->at.n[m]++] = d;
 }
 
@@ -225,7 +230,7 @@ static void next_loop(walk *w, const state *at, int m, unsigned left, double res
         copy_state(w, at, &with);
         w->at.n[m] = n;
         add_loop(w, &with, m, d);
-        double outside = rest / (double)w->s->factor[m][d];
+        double outside = rest / w->s->factor[m][d];
         if (!is_hopeless(w, &with, outside)) next_loop(w, &with, m, left & ~(1u << d), outside);
         if (!branch) return;
     }
@@ -248,21 +253,34 @@ static void next_block(walk *w, const state *at, int m)
     next_loop(w, &with, m, left, w->left[m]);
 }
 
+/* An operand's tile in a memory, in words. */
+static double tile_of(const walk *w, const tw_tl_handover *h, int64_t *reach)
+{
+    const tw_einsum_operand *op = &w->p->space->einsum->operand[h->operand];
+    double volume = 1;
+    for (int r = 0; r < op->n_ranks; r++) {
+        double size = 1;
+        for (int t = 0; t < op->rank[r].n_terms; t++) {
+            int d = op->rank[r].term[t].dim;
+            double inside = w->s->inside[h->to][d] * (double)w->p->inside[h->to][d];
+            size += (double)op->rank[r].term[t].coefficient * (inside - 1);
+        }
+        reach[r] = (int64_t)size;
+        volume *= size;
+    }
+    return volume;
+}
+
 /* The tiles before any loop is put around them. */
 static void begin(const walk *w, state *at)
 {
     const tw_tl_price *p = w->p;
-    int64_t time[TW_RIVAL_MEMORIES][TW_RIVAL_DIMS];
-    for (int m = p->space->n_memories - 1; m >= 0; m--)
-        for (int d = 0; d < p->space->n_dims; d++)
-            time[m][d] = (m + 1 < p->space->n_memories ? time[m + 1][d] : 1) * w->s->factor[m][d];
     for (int d = 0; d < p->space->n_dims; d++) at->inner[d] = 1;
     for (int i = 0; i < p->n_handovers; i++) {
-        const tw_tl_handover *h = &p->handover[i];
         tile *t = &at->tile[i];
-        t->volume = t->words = tw_tl_price_tile(p, h->operand, h->to, time[h->to], t->reach);
+        t->volume = t->words = tile_of(w, &p->handover[i], t->reach);
         t->still = true;
-        t->settled = false;
+        t->settled = t->jumped = false;
     }
 }
 
@@ -272,7 +290,7 @@ void tw_tl_order_best(tw_tl_order_search *s)
     state at;
     double left = 1;
     for (int m = 0; m < s->price->space->n_memories; m++) {
-        for (int d = 0; d < s->price->space->n_dims; d++) left *= (double)s->factor[m][d];
+        for (int d = 0; d < s->price->space->n_dims; d++) left *= s->factor[m][d];
         w.left[m] = left;
     }
     s->found = false;

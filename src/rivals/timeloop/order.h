@@ -18,13 +18,15 @@ typedef struct tw_tl_cost { /* of a mapping */
 bool tw_tl_cost_less(tw_measure measure, tw_tl_cost a, tw_tl_cost b);
 double tw_tl_cost_value(tw_measure measure, tw_tl_cost cost);
 
-typedef int64_t tw_tl_factors[TW_RIVAL_MEMORIES][TW_RIVAL_DIMS];
-
 typedef struct tw_tl_order_search {
     const tw_tl_price *price;
     tw_measure measure;
-    const int64_t (*factor)[TW_RIVAL_DIMS]; /* over time, of each memory */
-    /* What a mapping really costs where the price is not exact; NULL: the price is. */
+    /* Iterations over time of each memory's loops, and inside of each memory, of every dimension. Where a factor does not divide
+     * they are averages: how many there are in all, over how many there are further outside. */
+    const double (*factor)[TW_RIVAL_DIMS], (*inside)[TW_RIVAL_DIMS];
+    double cycles; /* of the array, rounds that are not full included */
+    bool rough;    /* averages: words may be fewer by a third, see sizes.h, and every mapping is counted again */
+    /* What a mapping really costs where the price is not exact or rough. */
     bool (*recount)(void *user, const tw_tl_orders *orders, tw_tl_cost *cost);
     void *user;
     bool found; /* something better than `best` was when it began; then it is that one */

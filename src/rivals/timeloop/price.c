@@ -121,7 +121,7 @@ static void add_array(tw_tl_price *p, int o, int m)
     if (updated) pj += up(low, (double)memory->block_words) * memory->update_pj;
     p->array_reads[m][o] = words - own;
     p->array_writes[m][o] = updated ? words : 0;
-    if (!feeds_array(p)) p->fixed_pj += pj * clusters_of(p, m);
+    if (!p->feeds_array) p->fixed_pj += pj * clusters_of(p, m);
 }
 
 static void add_operand(tw_tl_price *p, int o)
@@ -145,7 +145,7 @@ static bool is_exact(const tw_tl_price *p)
                 if ((p->frame->over[m][d] > 1 && slides_along(s, o, d)) ||
                     (s->slides[o] && s->einsum->operand[o].updated))
                     return false;
-    return !feeds_array(p);
+    return !p->feeds_array;
 }
 
 static double leak_of(const tw_tl_price *p)
@@ -196,6 +196,7 @@ bool tw_tl_price_init(tw_tl_price *p, const tw_tl_space *s, const tw_tl_frame *f
             p->inside[m][d] = (m + 1 < s->n_memories ? p->inside[m + 1][d] : 1) * frame->over[m][d];
     for (int d = 0; d < s->n_dims; d++) p->cycles *= (double)p->base[d];
     p->fixed_pj = p->cycles * positions * s->machine->mac_pj;
+    p->feeds_array = feeds_array(p);
     for (int o = 0; o < s->n_operands; o++) add_operand(p, o);
     p->leak_pj = leak_of(p);
     p->least_cycles = least_cycles(p);

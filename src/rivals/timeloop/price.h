@@ -31,7 +31,8 @@ typedef struct tw_tl_price {
     double array_writes[TW_RIVAL_MEMORIES][TW_RIVAL_OPERANDS];
     int n_handovers;
     tw_tl_handover handover[TW_TL_HANDOVERS];
-    bool exact; /* handovers say all: no part is shared in a way that depends on the loops over time */
+    bool feeds_array; /* the array is fed by a fan-out */
+    bool exact;       /* handovers say all: no part is shared in a way that depends on the loops over time */
 } tw_tl_price;
 
 /* False: there are more handovers than there is room for. */

@@ -7,6 +7,7 @@
 #include "core/deadline.h"
 #include "rivals/timeloop/bound.h"
 #include "rivals/timeloop/order.h"
+#include "rivals/timeloop/sizes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -74,17 +75,33 @@ static tw_tl_cost with_handovers(const tw_tl_price *p, double pj)
 
 /* ---- nests ---- */
 
+/* Iterations of the last rounds: the digits of the extent in the factors. */
+static void find_last(const tw_tl_space *s, const tw_tl_frame *f, const int64_t (*factor)[TW_RIVAL_DIMS],
+                      int64_t (*last)[TW_RIVAL_DIMS])
+{
+    for (int d = 0; d < s->n_dims; d++) {
+        int64_t rest = s->einsum->extent[d] - 1;
+        for (int m = s->n_memories - 1; m >= 0; m--) {
+            rest /= f->over[m][d];
+            last[m][d] = rest % factor[m][d] + 1;
+            rest /= factor[m][d];
+        }
+    }
+}
+
 /* Puts a mapping into the form of a file's. */
 static void write_nest(const tw_tl_space *s, const tw_tl_frame *f, const int64_t (*factor)[TW_RIVAL_DIMS],
                        const tw_tl_orders *orders, tw_loopnest_loop *loop, tw_loopnest *out)
 {
+    int64_t last[TW_RIVAL_MEMORIES][TW_RIVAL_DIMS];
     int n = 0;
+    find_last(s, f, factor, last);
     for (int m = 0; m < s->n_memories; m++) {
         const tw_tl_level *level = s->machine->memory[m].extra;
         for (int o = 0; o < s->n_operands; o++) out->depth[m][o] = f->bypass[m] >> o & 1 ? -1 : n;
         for (int i = orders->n[m] - 1; i >= 0; i--) {
-            int64_t bound = factor[m][orders->dim[m][i]];
-            loop[n++] = (tw_loopnest_loop){orders->dim[m][i], bound, bound, -1, m};
+            int d = orders->dim[m][i];
+            loop[n++] = (tw_loopnest_loop){d, factor[m][d], last[m][d], -1, m};
         }
         for (int y = 1; y >= 0; y--)
             for (int d = s->n_dims - 1; d >= 0; d--)
@@ -111,9 +128,18 @@ static bool recount(void *user, const tw_tl_orders *orders, tw_tl_cost *cost)
 
 static void try_orders(hunt *h)
 {
+    double factor[TW_RIVAL_MEMORIES][TW_RIVAL_DIMS], inside[TW_RIVAL_MEMORIES][TW_RIVAL_DIMS];
+    int n = h->space.n_memories;
+    for (int m = n - 1; m >= 0; m--)
+        for (int d = 0; d < h->space.n_dims; d++) {
+            factor[m][d] = (double)h->factor[m][d];
+            inside[m][d] = (m + 1 < n ? inside[m + 1][d] : 1) * factor[m][d];
+        }
     tw_tl_order_search s = {.price = &h->price,
                             .measure = h->options->measure,
-                            .factor = (const int64_t(*)[TW_RIVAL_DIMS])h->factor,
+                            .factor = (const double(*)[TW_RIVAL_DIMS])factor,
+                            .inside = (const double(*)[TW_RIVAL_DIMS])inside,
+                            .cycles = h->price.cycles,
                             .recount = recount,
                             .user = h,
                             .best = h->best};
@@ -312,6 +338,60 @@ static tw_status search_frames(hunt *h, int n, const choice *order)
     return TW_OK;
 }
 
+/* ---- any sizes ---- */
+
+static tw_status search_sizes(hunt *h, int f)
+{
+    tw_tl_sizes s = {.price = &h->price,
+                     .measure = h->options->measure,
+                     .pulse = &h->pulse,
+                     .most_nodes = h->options->max_nodes,
+                     .nodes = &h->nodes,
+                     .counted = &h->counted,
+                     .factor = h->factor,
+                     .recount = recount,
+                     .user = h,
+                     .open = h->open,
+                     .best = h->best};
+    h->at_frame = f;
+    TW_TRY(tw_tl_sizes_search(&s, h->work.scratch));
+    h->stopped |= s.stopped;
+    h->open = s.open;
+    if (!s.found) return TW_OK;
+    h->found = true;
+    h->best = s.best;
+    h->best_frame = f;
+    h->best_orders = s.orders;
+    memcpy(h->best_factor, s.best_factor, sizeof h->best_factor);
+    return TW_OK;
+}
+
+/* Whether sizes that do not divide can be counted along any dimension of any frame. */
+static bool can_be_uneven(const hunt *h)
+{
+    for (int o = 0; o < h->space.n_operands; o++)
+        if (h->space.slides[o]) return false;
+    return true;
+}
+
+static tw_status search_all_sizes(hunt *h, int n, choice *order)
+{
+    tw_measure measure = h->options->measure;
+    for (int f = 0; f < n; f++) {
+        if (!tw_tl_price_init(&h->price, &h->space, &h->frame[f])) return TW_OK;
+        order[f] = (choice){f, h->price.exact ? tw_tl_sizes_bound(&h->price) : worst};
+    }
+    qsort_r(order, (size_t)n, sizeof *order, by_value, &measure);
+    for (int i = 0; i < n && is_better(h, order[i].least); i++) {
+        if (h->stopped) {
+            leave_open(h, order[i].least);
+            return TW_OK;
+        }
+        if (tw_tl_price_init(&h->price, &h->space, &h->frame[order[i].at])) TW_TRY(search_sizes(h, order[i].at));
+    }
+    return TW_OK;
+}
+
 /* ---- the result ---- */
 
 static tw_status make_rival(hunt *h, tw_rival **out)
@@ -352,6 +432,9 @@ static tw_status finish(hunt *h, bool cut, tw_rival_found *out)
     out->nodes = h->nodes;
     out->counted = h->counted;
     out->space = cut ? "the first part of the mappings with perfect factors"
+                 : h->options->any_sizes && can_be_uneven(h)
+                     ? "all mappings that the constraints allow, tiles of any size "
+                       "along dimensions that lie over no fan-out"
                      : "all mappings with perfect factors that the constraints allow";
     return TW_OK;
 }
@@ -384,6 +467,7 @@ tw_status tw_tl_search(const tw_rival *rival, int layer, const tw_rival_search_o
     TW_ALLOC(work.arena, order, n + 1);
     TW_TRY(sort_frames(h, n, order));
     TW_TRY(search_frames(h, n, order));
+    if (options->any_sizes && can_be_uneven(h)) TW_TRY(search_all_sizes(h, n, order));
     if (h->found) return finish(h, cut, out);
     if (h->stopped)
         return tw_diag_stopped(work.diag, rival->layer[layer].loc, "a mapping of '%s' was found",

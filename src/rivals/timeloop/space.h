@@ -25,6 +25,7 @@ typedef struct tw_tl_space { /* a problem on a machine within its limits */
     int n_memories, n_dims, n_operands;
     unsigned relevant[TW_RIVAL_OPERANDS]; /* dimensions                                         */
     bool slides[TW_RIVAL_OPERANDS];       /* an axis of the operand is a sum of several loops   */
+    unsigned jumps[TW_RIVAL_OPERANDS];    /* dimensions that move an axis which is one loop alone */
     int64_t words[TW_RIVAL_OPERANDS];     /* of the tensors                                     */
     int64_t room[TW_RIVAL_MEMORIES];      /* words, TW_UNLIMITED                                */
     double read_bw[TW_RIVAL_MEMORIES], write_bw[TW_RIVAL_MEMORIES], shared_bw[TW_RIVAL_MEMORIES];
