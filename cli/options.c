@@ -37,6 +37,9 @@ enum {
     KEY_TRACE,
     KEY_TIME_LIMIT,
     KEY_EXPLAIN,
+    KEY_RULES,
+    KEY_ANY_SIZES,
+    KEY_AS,
 };
 
 /* ---- values ---- */
@@ -250,9 +253,16 @@ static error_t hand_down(struct argp_state *state, int n_children)
     {                                                                                             \
         "output", 'o', "DIR", 0, "folder for report.html, report.txt, plan.json, mapping.yaml", 0 \
     }
-#define OPTION_MACHINE                                                                              \
-    {                                                                                               \
-        "machine", 'm', "MACHINE", 0, "a built-in machine (see 'tilewright machines') or a file", 0 \
+#define OPTION_MACHINE                                                                                        \
+    {                                                                                                         \
+        "machine", 'm', "MACHINE", 0,                                                                         \
+            "a built-in machine (see 'tilewright machines') or a file; files of other tools: each of them", 0 \
+    }
+#define OPTION_RULES                                                                                              \
+    {                                                                                                             \
+        "rules", KEY_RULES, "NAME", 0,                                                                            \
+            "count as native (simulated), timeloop, zigzag, or all side by side; default: as the machine's file", \
+            0                                                                                                     \
     }
 #define OPTION_MAPPING                                                  \
     {                                                                   \
@@ -312,6 +322,21 @@ static void require(const struct argp_state *state, const char *value, const cha
     if (!value) argp_error(state, "%s is missing", what);
 }
 
+static const char *const rules_words[] = {[TW_RULES_NATIVE] = "native",
+                                          [TW_RULES_TIMELOOP] = "timeloop",
+                                          [TW_RULES_ZIGZAG] = "zigzag",
+                                          [RULES_ALL] = "all",
+                                          NULL};
+
+/* Machines of other tools are described by several files. */
+static void take_machine(const char *arg, const struct argp_state *state)
+{
+    cli_options *o = ((parser *)state->input)->out;
+    if (o->n_machine_files == CLI_MAX_FILES) argp_error(state, "more than %d files of machines", CLI_MAX_FILES);
+    o->machine_file[o->n_machine_files++] = input_path(arg);
+    o->machine = o->machine_file[0];
+}
+
 /* A network that only shows itself needs no machine. */
 static bool needs_machine(const cli_options *o)
 {
@@ -325,7 +350,8 @@ static error_t parse_workload(int key, char *arg, struct argp_state *state)
 {
     cli_options *o = ((parser *)state->input)->out;
     switch (key) {
-    case 'm': o->machine = input_path(arg); break;
+    case 'm': take_machine(arg, state); break;
+    case KEY_RULES: o->rules = (int)value_word(state, "--rules", arg, rules_words); break;
     case 'o': o->folder = o->file = folder(state, arg); break;
     case ARGP_KEY_ARG: return take_workload(arg, state);
     case ARGP_KEY_END: require(state, o->workload, "the workload"); break;
@@ -341,6 +367,8 @@ static error_t parse_workload(int key, char *arg, struct argp_state *state)
 
 static error_t parse_plan(int key, char *arg, struct argp_state *state)
 {
+    if (key == KEY_ANY_SIZES) ((parser *)state->input)->out->any_sizes = true;
+    if (key == KEY_ANY_SIZES) return 0;
     return key == ARGP_KEY_INIT ? hand_down(state, 5) : parse_workload(key, arg, state);
 }
 
@@ -417,6 +445,7 @@ static void parse(const struct argp *argp, int argc, char **argv, cli_options *o
     parser p = {.out = out, .terminal.colour = "auto"};
     out->verify = true;
     out->print.brief = true;
+    out->rules = RULES_OF_FILES;
     out->search.size = sizeof out->search;
     out->injection.size = sizeof out->injection;
     out->network.open.size = sizeof out->network.open;
@@ -458,7 +487,12 @@ void cli_options_plan(int argc, char **argv, cli_options *out)
         "writes it to a folder (default: out). WORKLOAD is a line such as matmul:128x128x512, a YAML file or an "
         "ONNX "
         "file.";
-    static const struct argp_option options[] = {OPTION_MACHINE, OPTION_OUTPUT, {0}};
+    static const struct argp_option options[] = {
+        OPTION_MACHINE,
+        OPTION_RULES,
+        {"any-sizes", KEY_ANY_SIZES, 0, 0, "by other tools' rules: tiles need not divide what they cut", 0},
+        OPTION_OUTPUT,
+        {0}};
     static const struct argp argp = {options, parse_plan, "WORKLOAD", doc, children, 0, 0};
     *out = (cli_options){.folder = "out"};
     parse(&argp, argc, argv, out);
@@ -469,8 +503,8 @@ void cli_options_eval(int argc, char **argv, cli_options *out)
     static const struct argp_child children[] = {
         {&report_argp, 0, 0, 0}, {&options_network_argp, 0, 0, 0}, {&options_plot_argp, 0, 0, 0}, {0}};
     static const char doc[] = "Answers what a mapping of WORKLOAD costs, whether it fits, and why not.";
-    static const struct argp_option options[] = {
-        OPTION_MACHINE, OPTION_MAPPING, OPTION_LOWERING, OPTION_TIME_LIMIT, OPTION_EXPLAIN, OPTION_OUTPUT, {0}};
+    static const struct argp_option options[] = {OPTION_MACHINE,    OPTION_MAPPING, OPTION_LOWERING, OPTION_RULES,
+                                                 OPTION_TIME_LIMIT, OPTION_EXPLAIN, OPTION_OUTPUT,   {0}};
     static const struct argp argp = {options, parse_eval, "WORKLOAD", doc, children, 0, 0};
     *out = (cli_options){0};
     parse(&argp, argc, argv, out);
@@ -517,5 +551,27 @@ void cli_options_machines(int argc, char **argv, cli_options *out)
     static const char doc[] = "Lists the built-in machines, or prints the file of one.";
     static const struct argp argp = {0, parse_machines, "[NAME]", doc, 0, 0, 0};
     *out = (cli_options){0};
+    parse(&argp, argc, argv, out);
+}
+
+/* Files of another tool, in any order. */
+static error_t parse_convert(int key, char *arg, struct argp_state *state)
+{
+    static const char *const words[] = {"machine", "workload", NULL};
+    cli_options *o = ((parser *)state->input)->out;
+    if (key == KEY_AS) o->converts_to = value_word(state, "--as", arg, words) == 0 ? "machine" : "workload";
+    if (key == ARGP_KEY_ARG) take_machine(arg, state);
+    if (key == ARGP_KEY_END) require(state, o->machine, "a file of another tool");
+    return key == KEY_AS || key == ARGP_KEY_ARG || key == ARGP_KEY_END ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+void cli_options_convert(int argc, char **argv, cli_options *out)
+{
+    static const char doc[] =
+        "Prints the machine or the layers that files of ZigZag or Timeloop describe together, as a file of ours.";
+    static const struct argp_option options[] = {{"as", KEY_AS, "WHAT", 0, "machine (default) or workload", 0},
+                                                 {0}};
+    static const struct argp argp = {options, parse_convert, "FILE...", doc, 0, 0, 0};
+    *out = (cli_options){.converts_to = "machine"};
     parse(&argp, argc, argv, out);
 }

@@ -16,6 +16,7 @@
 #define TW_API_OPTIONS_H
 #include "core/core.h"
 #include "tilewright/network.h"
+#include "tilewright/rivals.h"
 
 /* clang-format off */
 #define TW_OPTIONS(X)                       \
@@ -31,7 +32,8 @@
     X(tw_network_options, machine)          \
     X(tw_network_search_options, user)      \
     X(tw_network_run_options, user)         \
-    X(tw_network_document, remedy)
+    X(tw_network_document, remedy)          \
+    X(tw_rival_search_options, free_unrolling)
 /* clang-format on */
 
 typedef struct tw_options_sizes {

@@ -33,7 +33,8 @@ typedef struct builder {
     int depth;
     const tw_node *root;
     int n_nodes;
-    bool bad; /* something was reported; the tree is not handed out */
+    bool bad;     /* something was reported; the tree is not handed out */
+    bool repeats; /* a key may be there twice: the last one counts       */
 } builder;
 
 /* ---- positions ---- */
@@ -125,15 +126,37 @@ static tw_status open_node(builder *b, tw_node_kind kind, tw_loc loc)
     return TW_OK;
 }
 
-static void check_key(builder *b, const frame *top, const char *key, tw_loc loc)
+/* Takes the entry that `at` points to out of the open map. */
+static void drop_entry(frame *top, const tw_node **at)
+{
+    tw_node *entry = (tw_node *)(uintptr_t)*at;
+    if (top->end == &entry->next) top->end = at;
+    *at = entry->next;
+    top->node->n_children--;
+}
+
+/* A key that is there already: an error, or the earlier entry goes. */
+static void repeat_key(builder *b, frame *top, const tw_node **at, tw_loc loc)
+{
+    const tw_node *entry = *at;
+    if (b->repeats) {
+        tw_diag_note(b->diag, loc, "duplicate key '%s'; this one counts, that at %d:%d does not", entry->key,
+                     entry->key_loc.line, entry->key_loc.col);
+        drop_entry(top, at);
+        return;
+    }
+    COMPLAIN(b, loc, "duplicate key '%s'", entry->key);
+    tw_diag_note(b->diag, entry->key_loc, "'%s' was first given here", entry->key);
+}
+
+static void check_key(builder *b, frame *top, const char *key, tw_loc loc)
 {
     if (!*key) COMPLAIN(b, loc, "a key is empty");
     if (top->node->n_children == TW_TREE_MAP_MAX) COMPLAIN(b, loc, "map has more than %d entries", TW_TREE_MAP_MAX);
     if (top->node->n_children >= TW_TREE_MAP_MAX) return;
-    for (const tw_node *entry = top->node->child; entry; entry = entry->next)
-        if (strcmp(entry->key, key) == 0) {
-            COMPLAIN(b, loc, "duplicate key '%s'", key);
-            tw_diag_note(b->diag, entry->key_loc, "'%s' was first given here", key);
+    for (const tw_node **at = &top->node->child; *at; at = &((tw_node *)(uintptr_t)*at)->next)
+        if (strcmp((*at)->key, key) == 0) {
+            repeat_key(b, top, at, loc);
             return;
         }
 }
@@ -245,13 +268,12 @@ static tw_status check_root(builder *b)
     return b->bad ? TW_ERR_INPUT : TW_OK;
 }
 
-tw_status tw_tree_parse(const char *file, const char *bytes, size_t n, tw_arena *arena, tw_diag *diag,
-                        const tw_node **root)
+static tw_status parse(builder b, const char *bytes, size_t n, const tw_node **root)
 {
     if (n > TW_INPUT_BYTES_MAX)
-        return tw_diag_error(diag, (tw_loc){file, 0, 0}, "file is larger than %zu bytes", TW_INPUT_BYTES_MAX);
+        return tw_diag_error(b.diag, (tw_loc){b.file, 0, 0}, "file is larger than %zu bytes", TW_INPUT_BYTES_MAX);
     const char *text = bytes + tw_utf8_mark(bytes, n);
-    builder b = {.file = file, .arena = arena, .diag = diag, .cursor = {.at = text, .end = bytes + n}};
+    b.cursor = (cursor){.at = text, .end = bytes + n};
     yaml_parser_t parser;
     if (!yaml_parser_initialize(&parser)) return TW_ERR_NOMEM;
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
@@ -262,4 +284,16 @@ tw_status tw_tree_parse(const char *file, const char *bytes, size_t n, tw_arena 
     TW_TRY(check_root(&b));
     *root = b.root;
     return TW_OK;
+}
+
+tw_status tw_tree_parse(const char *file, const char *bytes, size_t n, tw_arena *arena, tw_diag *diag,
+                        const tw_node **root)
+{
+    return parse((builder){.file = file, .arena = arena, .diag = diag}, bytes, n, root);
+}
+
+tw_status tw_tree_parse_repeating(const char *file, const char *bytes, size_t n, tw_arena *arena, tw_diag *diag,
+                                  const tw_node **root)
+{
+    return parse((builder){.file = file, .arena = arena, .diag = diag, .repeats = true}, bytes, n, root);
 }

@@ -6,14 +6,20 @@
  *
  *     # with WORKLOAD on MACHINE-FILE
  *
+ * NAME.rival.yaml is a file of another tool; its first line names the files that it is read with, if there are any, and what is
+ * read is counted:
+ *
+ *     # with FILE FILE
+ *
  * A case without its expectation, and an expectation without its case, are failures. */
+#include "tilewright/rivals.h"
 #include "tw_read.h"
 
 #include <dirent.h>
 #include <unistd.h>
 
-static const char *const kinds[] = {".machine.yaml", ".workload.yaml", ".mapping.yaml", ".oneline"};
-enum { MACHINE, WORKLOAD, MAPPING, ONELINE, N_KINDS };
+static const char *const kinds[] = {".machine.yaml", ".workload.yaml", ".mapping.yaml", ".oneline", ".rival.yaml"};
+enum { MACHINE, WORKLOAD, MAPPING, ONELINE, RIVAL, N_KINDS };
 
 /* Length of the name before `ending`, 0 when the file does not end so. */
 static size_t stem(const char *file, const char *ending)
@@ -49,6 +55,40 @@ static tw_status run_oneline(tw_bench *b, const char *file, char *text)
     return tw_read_model(b, file, text, &model);
 }
 
+/* The files that the first line names, behind the case itself. */
+static int rival_files(tw_bench *b, const char *file, const char *text, tw_rival_text *out)
+{
+    char name[3][200];
+    const char *line = tw_arena_strndup(b->arena, text, strcspn(text, "\n"));
+    int n = sscanf(line, "# with %199s %199s %199s", name[0], name[1], name[2]);
+    out[0] = (tw_rival_text){file, text};
+    for (int i = 0; i < n; i++) {
+        const char *path = tw_arena_printf(b->arena, "%s", name[i]);
+        out[i + 1] = (tw_rival_text){path, tw_read_source(b, path)};
+    }
+    return n > 0 ? n + 1 : 1;
+}
+
+/* The messages of the context become those of the bench. */
+static void take_messages(tw_context *ctx, tw_bench *b)
+{
+    for (int i = 0; i < tw_context_n_messages(ctx) && b->diag.n_texts < TW_DIAG_MAX; i++)
+        b->diag.text[b->diag.n_texts++] = strdup(tw_context_message(ctx, i));
+}
+
+static tw_status run_rival(tw_bench *b, const char *file, const char *text)
+{
+    tw_context *ctx = tw_context_new();
+    tw_rival_text part[4];
+    const tw_rival *rival;
+    const tw_account *account;
+    tw_status status = tw_rival_parse(ctx, part, rival_files(b, file, text, part), &rival);
+    if (status == TW_OK) status = tw_rival_count(ctx, rival, 0, tw_rival_rules(rival), &account);
+    take_messages(ctx, b);
+    tw_context_free(ctx);
+    return status == TW_INFEASIBLE ? TW_ERR_INPUT : status;
+}
+
 static tw_status run(tw_bench *b, int kind, const char *file, char *text)
 {
     tw_machine machine;
@@ -57,6 +97,7 @@ static tw_status run(tw_bench *b, int kind, const char *file, char *text)
     case MACHINE: return tw_read_machine(b, file, text, &machine);
     case WORKLOAD: return tw_read_model(b, file, text, &model);
     case MAPPING: return run_mapping(b, file, text);
+    case RIVAL: return run_rival(b, file, text);
     default: return run_oneline(b, file, text);
     }
 }

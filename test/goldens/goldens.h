@@ -45,6 +45,10 @@ void skip_part(tally *t, const char *file, const char *part, const char *why);
 void run_json_lines(tally *t, const char *path, const char *file,
                     void (*run)(tally *t, const char *file, const json_t *record));
 
+/* As check_value of two numbers of which the first may be off by so much of the second. */
+void check_close(tally *t, const char *file, const char *id, const char *key, double got, double expected,
+                 double by);
+
 /* Integer member of an object; `fallback` when absent. */
 int64_t member(const json_t *object, const char *key, int64_t fallback);
 
@@ -125,4 +129,7 @@ void run_kpu(tally *t, const char *file, const json_t *root);
 void run_credit_record(tally *t, const char *file, const json_t *record);
 void run_gantt(tally *t, const char *file, const json_t *root);
 void run_vpu(tally *t, const char *file, const json_t *root);
+/* What another tool computed; `path` is that of the file, which names its inputs from where it is. */
+void run_timeloop(tally *t, const char *path, const char *file, const json_t *root);
+void run_zigzag(tally *t, const char *path, const char *file, const json_t *root);
 #endif

@@ -1,8 +1,10 @@
-/* test/goldens/main.c - goldens DIR: runs every golden file of a folder, ends with "N passed, N failed". */
+/* test/goldens/main.c - goldens DIR: runs every golden file of a folder and of those inside it, ends with "N passed, N failed". */
 #include "goldens.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fnmatch.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +18,17 @@ void check_value(tally *t, const char *file, const char *id, const char *key, in
     }
     t->failed++;
     printf("FAIL %s %s %s: %" PRId64 ", expected %" PRId64 "\n", file, id, key, got, expected);
+}
+
+void check_close(tally *t, const char *file, const char *id, const char *key, double got, double expected,
+                 double by)
+{
+    if (fabs(got - expected) <= by * fabs(expected)) {
+        t->passed++;
+        return;
+    }
+    t->failed++;
+    printf("FAIL %s %s %s: %.12g, expected %.12g\n", file, id, key, got, expected);
 }
 
 void check_text(tally *t, const char *file, const char *id, const char *key, const char *got, const char *expected)
@@ -56,6 +69,32 @@ static const struct {
     {"hierarchy*.json", run_hierarchy},         {"kpu*.json", run_kpu},
     {"reference_gantt_*.json", run_gantt},      {"vpu*.json", run_vpu},
 };
+
+/* What another tool computed: the file says which. `path` is where it is, since it names other files. */
+static const struct {
+    const char *key;  /* that files of this kind have      */
+    const char *word; /* its value, NULL: any              */
+    void (*run)(tally *t, const char *path, const char *file, const json_t *root);
+} tool_reader[] = {
+    {"tool", "timeloop-model", run_timeloop},
+    {"hardware", NULL, run_zigzag},
+};
+
+static bool is_of_tool(size_t i, const json_t *root)
+{
+    const char *word = json_string_value(json_object_get(root, tool_reader[i].key));
+    return word && (!tool_reader[i].word || strcmp(word, tool_reader[i].word) == 0);
+}
+
+static bool read_tool(tally *t, const char *path, const char *file)
+{
+    bool known = false;
+    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    for (size_t i = 0; root && !known && i < sizeof tool_reader / sizeof *tool_reader; i++)
+        if ((known = is_of_tool(i, root))) tool_reader[i].run(t, path, file, root);
+    json_decref(root);
+    return known;
+}
 
 /* One record per line. */
 static const struct {
@@ -106,6 +145,7 @@ static bool read_file(tally *t, const char *path, const char *file)
             path_reader[i].run(t, path, file);
             return true;
         }
+    if (fnmatch("*.json", file, 0) == 0) return read_tool(t, path, file);
     return false;
 }
 
@@ -126,27 +166,39 @@ static int by_name(const struct dirent **a, const struct dirent **b) { return st
 static int is_golden(const struct dirent *e)
 {
     const char *dot = strrchr(e->d_name, '.');
+    if (e->d_type == DT_DIR) return e->d_name[0] != '.';
     return dot && (strcmp(dot, ".csv") == 0 || strcmp(dot, ".json") == 0 || strcmp(dot, ".jsonl") == 0);
+}
+
+/* The files of a folder and of those inside it; false with errno when it cannot be read. */
+static bool run_folder(tally *t, const char *dir)
+{
+    struct dirent **entry;
+    int n = scandir(dir, &entry, is_golden, by_name);
+    for (int i = 0; i < n; i++) {
+        char inner[4096];
+        snprintf(inner, sizeof inner, "%s/%s", dir, entry[i]->d_name);
+        if (entry[i]->d_type != DT_DIR)
+            run_file(t, dir, entry[i]->d_name);
+        else if (!run_folder(t, inner))
+            fail_case(t, inner, "", strerror(errno));
+        free(entry[i]);
+    }
+    if (n >= 0) free(entry);
+    return n >= 0;
 }
 
 int main(int argc, char **argv)
 {
+    tally t = {0};
     if (argc != 2) {
         fprintf(stderr, "usage: goldens DIR\n");
         return 64;
     }
-    struct dirent **entry;
-    int n = scandir(argv[1], &entry, is_golden, by_name);
-    if (n < 0) {
+    if (!run_folder(&t, argv[1])) {
         perror(argv[1]);
         return 2;
     }
-    tally t = {0};
-    for (int i = 0; i < n; i++) {
-        run_file(&t, argv[1], entry[i]->d_name);
-        free(entry[i]);
-    }
-    free(entry);
     if (t.passed + t.failed == 0) fprintf(stderr, "%s holds no golden file that is computed\n", argv[1]);
     printf("%" PRId64 " passed, %" PRId64 " failed, %" PRId64 " skipped\n", t.passed, t.failed, t.skipped);
     return t.failed > 0 || t.passed == 0;

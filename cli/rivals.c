@@ -1,0 +1,189 @@
+/* cli/rivals.c - see rivals.h. The workload, the machine's files and the mapping are one set of files, whichever says what. */
+#include "rivals.h"
+#include "finish.h"
+#include "limit.h"
+#include "output.h"
+#include "status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool rivals_are_meant(const cli_options *o)
+{
+    if (o->rules == TW_RULES_NATIVE) return false;
+    if (o->rules != RULES_OF_FILES) return true;
+    for (int i = 0; i < o->n_machine_files; i++)
+        if (tw_rival_kind(o->machine_file[i]) != TW_RULES_NATIVE || strchr(o->machine_file[i], ',')) return true;
+    return false;
+}
+
+typedef struct run {
+    const cli_options *options;
+    tw_context *ctx;
+    const tw_rival *rival;
+    output_batch files;
+    int layer;
+} run;
+
+enum { FILES = 4 * CLI_MAX_FILES };
+typedef struct file_list {
+    const char *path[FILES];
+    int n;
+    char *text[CLI_MAX_FILES + 3]; /* that the paths point into */
+    int n_texts;
+} file_list;
+
+/* The files of a list with commas between them. */
+static void add_files(file_list *files, const char *list)
+{
+    char *text = list ? strdup(list) : NULL, *rest = text, *path;
+    if (!text) return;
+    files->text[files->n_texts++] = text;
+    while ((path = strsep(&rest, ",")) != NULL)
+        if (*path && files->n < FILES) files->path[files->n++] = path;
+}
+
+static tw_status open_files(run *r)
+{
+    const cli_options *o = r->options;
+    file_list files = {0};
+    add_files(&files, o->workload);
+    for (int i = 0; i < o->n_machine_files; i++) add_files(&files, o->machine_file[i]);
+    add_files(&files, o->mapping);
+    add_files(&files, o->limits);
+    tw_status status = tw_rival_open(r->ctx, files.path, files.n, &r->rival);
+    for (int i = 0; i < files.n_texts; i++) free(files.text[i]);
+    return status;
+}
+
+static tw_rules rules_of(const run *r)
+{
+    int asked = r->options->rules;
+    return asked == RULES_OF_FILES || asked == RULES_ALL ? tw_rival_rules(r->rival) : (tw_rules)asked;
+}
+
+static tw_status print_account(run *r, const tw_account *account, FILE *out)
+{
+    if (r->options->quiet) return TW_OK;
+    return r->options->json ? tw_account_print_json(r->ctx, account, out)
+                            : tw_account_print_text(r->ctx, account, out);
+}
+
+/* The layers one after the other, of which nothing overlaps. */
+typedef struct totals {
+    int n_layers, n_different;
+    double cycles, energy_pj;
+} totals;
+
+static void add_to(totals *t, const run *r, int layer, const tw_account *account)
+{
+    t->n_layers++;
+    t->n_different += tw_rival_like(r->rival, layer) == layer;
+    t->cycles += account->cycles;
+    t->energy_pj += account->energy_pj;
+}
+
+static void print_totals(const run *r, const totals *t, FILE *out)
+{
+    if (t->n_layers < 2 || r->options->quiet || r->options->json) return;
+    fprintf(out, "\n%d layers, %d of them different: %.10g cycles, %.3f uJ\n", t->n_layers, t->n_different,
+            t->cycles, t->energy_pj / 1e6);
+}
+
+static tw_status eval_layers(run *r, FILE *out)
+{
+    tw_status status = TW_OK;
+    totals sum = {0};
+    for (int i = 0; i < tw_rival_n_layers(r->rival) && status == TW_OK; i++) {
+        const tw_account *account;
+        status = tw_rival_count(r->ctx, r->rival, i, rules_of(r), &account);
+        if (status == TW_OK) status = print_account(r, account, out);
+        if (status == TW_OK) add_to(&sum, r, i, account);
+    }
+    if (status == TW_OK) print_totals(r, &sum, out);
+    return status;
+}
+
+/* ---- searching ---- */
+
+static void print_found(const tw_rival_found *f, FILE *out)
+{
+    if (f->proven)
+        fprintf(out, "\nproven best of %s\n", f->space);
+    else
+        fprintf(out, "\nat most %.2f %% above the best of %s\n", 100 * (f->value / f->bound - 1), f->space);
+    fprintf(out, "%" PRId64 " nodes, %" PRId64 " mappings counted, %.2f s\n", f->nodes, f->counted, f->seconds);
+}
+
+/* The mappings that were found, as a file of their tool. */
+static tw_status write_mapping(run *r, const tw_rival *mapped)
+{
+    output_file file;
+    tw_status status = TW_OK;
+    if (!r->options->folder || !output_make_folder(r->options->folder)) return TW_OK;
+    if (!output_file_open(&file, r->options->folder, "mapping.yaml")) return TW_ERR_IO;
+    for (int i = 0; i < tw_rival_n_layers(mapped) && status == TW_OK; i++)
+        status = tw_rival_print_mapping(r->ctx, mapped, i, file.stream);
+    if (status == TW_OK) return output_batch_add(&r->files, &file) ? TW_OK : TW_ERR_IO;
+    output_file_drop(&file);
+    return status;
+}
+
+/* Without an objective: what the tool itself makes small. */
+static tw_measure measure_of(const run *r)
+{
+    if (r->options->search.n_objectives > 0) return r->options->objective[0].measure;
+    return tw_rival_rules(r->rival) == TW_RULES_ZIGZAG ? TW_CYCLES : TW_EDP;
+}
+
+static tw_status print_plans(run *r, const tw_rival_found *const *found, FILE *out)
+{
+    tw_status status = TW_OK;
+    totals sum = {0};
+    for (int i = 0; i < tw_rival_n_layers(r->rival) && status == TW_OK; i++) {
+        status = print_account(r, found[i]->account, out);
+        if (status == TW_OK && !r->options->quiet && !r->options->json) print_found(found[i], out);
+        add_to(&sum, r, i, found[i]->account);
+    }
+    if (status == TW_OK) print_totals(r, &sum, out);
+    return status;
+}
+
+static tw_status plan_layers(run *r, FILE *out)
+{
+    tw_rival_search_options how = TW_RIVAL_SEARCH_OPTIONS_INIT;
+    const tw_rival *mapped = NULL;
+    const tw_rival_found **found = calloc((size_t)tw_rival_n_layers(r->rival) + 1, sizeof *found);
+    if (!found) return TW_ERR_NOMEM;
+    how.measure = measure_of(r);
+    how.any_sizes = r->options->any_sizes;
+    how.max_nodes = r->options->search.budget;
+    tw_status status = tw_rival_search_all(r->ctx, r->rival, &how, found, &mapped);
+    if (status == TW_OK) status = print_plans(r, found, out);
+    if (status == TW_OK) status = write_mapping(r, mapped);
+    free(found);
+    return status;
+}
+
+static int walk(run *r)
+{
+    tw_status status = r->ctx ? open_files(r) : TW_ERR_NOMEM;
+    int code = status_exit(r->ctx, status); /* prints what the files give reason to remark */
+    if (status != TW_OK) return code;
+    FILE *out = output_open();
+    if (!out) return status_exit(r->ctx, TW_ERR_NOMEM);
+    finish end = {.ctx = r->ctx, .files = &r->files};
+    return finish_output(&end, out, r->options->mapping ? eval_layers(r, out) : plan_layers(r, out));
+}
+
+int rivals_run(const cli_options *options)
+{
+    run r = {.options = options, .ctx = tw_context_new()};
+    if (r.ctx) limit_apply(r.ctx, options->search.time_limit);
+    int code = walk(&r);
+    output_batch_drop(&r.files);
+    tw_context_free(r.ctx);
+    return code;
+}

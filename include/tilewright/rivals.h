@@ -1,0 +1,134 @@
+/* rivals.h - files of other mapping tools, counted by those tools' own rules.
+ *
+ *     const char *file[] = {"arch.yaml", "ERT.yaml", "problem.yaml", "mapping.yaml"};
+ *     const tw_rival *rival;  const tw_account *account;
+ *     if (tw_rival_open(ctx, file, 4, &rival) == TW_OK &&
+ *         tw_rival_count(ctx, rival, 0, tw_rival_rules(rival), &account) == TW_OK)
+ *         printf("%.0f cycles, %.3f uJ\n", account->cycles, account->energy_pj / 1e6);
+ *
+ * Which tool a file belongs to is told by its content. A set of files describes one machine and one layer or several; a layer
+ * comes with a mapping, or one is searched for. docs/rules.md says by which rules is counted, and where they leave physics. */
+#ifndef TILEWRIGHT_RIVALS_H
+#define TILEWRIGHT_RIVALS_H
+#include "tilewright/tilewright.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tw_rules {
+    TW_RULES_NATIVE,   /* the timed simulation of a plan     */
+    TW_RULES_TIMELOOP, /* the counts of Timeloop's model     */
+    TW_RULES_ZIGZAG,   /* the counts of ZigZag's cost model  */
+    TW_N_RULES
+} tw_rules;
+TW_API const char *tw_rules_word(tw_rules rules); /* "native", "timeloop", "zigzag" */
+
+/* ---- reading ---- */
+
+typedef struct tw_rival tw_rival; /* a machine of another tool, and layers for it */
+
+/* Whose file it is. TW_RULES_NATIVE: ours, or no file at all, such as a one-line workload or the name of a machine; what is wrong
+ * with the file is left for its reader to say. */
+TW_API tw_rules tw_rival_kind(const char *path);
+/* Reads files that belong together, in any order; all are of one tool. */
+TW_API TW_NODISCARD tw_status tw_rival_open(tw_context *ctx, const char *const *path, int n, const tw_rival **out);
+/* The same of texts; `name` stands for each file in messages. */
+typedef struct tw_rival_text {
+    const char *name, *text;
+} tw_rival_text;
+TW_API TW_NODISCARD tw_status tw_rival_parse(tw_context *ctx, const tw_rival_text *file, int n,
+                                             const tw_rival **out);
+TW_API tw_rules tw_rival_rules(const tw_rival *rival);
+TW_API int tw_rival_n_layers(const tw_rival *rival);
+TW_API const char *tw_rival_layer_name(const tw_rival *rival, int layer);
+/* Whether the files say how the layer is mapped. */
+TW_API bool tw_rival_is_mapped(const tw_rival *rival, int layer);
+
+/* ---- counting ---- */
+
+typedef struct tw_account_action { /* one direction in which words pass a memory */
+    const char *name;              /* "read", "fill", "update"; "read to below", ... */
+    int64_t accesses;              /* of all instances, in the rules' unit           */
+    double energy_pj;
+} tw_account_action;
+typedef struct tw_account_line { /* one operand in one memory */
+    const char *memory, *operand;
+    int64_t tile_words; /* of one instance                                               */
+    int64_t own_words;  /* share of the operand that one instance sees at all, 0: the rules know none */
+    int64_t instances;  /* that are used                                                 */
+    int n_actions;
+    const tw_account_action *action;
+} tw_account_line;
+typedef struct tw_account_level { /* one memory, or the array itself */
+    const char *name;
+    double cycles;    /* that it needs, computing included; 0: the rules know none */
+    double energy_pj; /* of all operands, and what leaks                          */
+    double leak_pj;
+} tw_account_level;
+typedef struct tw_account_part { /* one part of the latency, in the order in which they add up */
+    const char *name;            /* "compute", "stall", "on-load", ...                         */
+    double cycles;
+} tw_account_part;
+typedef struct tw_account {
+    tw_rules rules;
+    const char *layer;
+    int64_t macs;             /* multiply-adds, those of padding included where the rules count them */
+    double compute_cycles;    /* if no memory ever held the array up                                */
+    double cycles, energy_pj; /* all of it; cycles are whole but for halves in ZigZag's sums        */
+    double utilization;       /* of the array over all cycles, 0 to 1                               */
+    int n_lines, n_levels, n_parts;
+    const tw_account_line *line;   /* outermost memory first, then in order of operands */
+    const tw_account_level *level; /* outermost first, the array last                    */
+    const tw_account_part *part;
+    const char *nest; /* the loops, outermost first, as text */
+} tw_account;
+
+/* What the mapping of the files costs by the rules of their tool, or of the other one. TW_INFEASIBLE where it does not fit. */
+TW_API TW_NODISCARD tw_status tw_rival_count(tw_context *ctx, const tw_rival *rival, int layer, tw_rules rules,
+                                             const tw_account **out);
+/* An account as text that stays the same from run to run, or as JSON. */
+TW_API TW_NODISCARD tw_status tw_account_print_text(tw_context *ctx, const tw_account *account, FILE *out);
+TW_API TW_NODISCARD tw_status tw_account_print_json(tw_context *ctx, const tw_account *account, FILE *out);
+
+/* ---- searching ---- */
+
+typedef struct tw_rival_search_options { /* all zero: the defaults                           */
+    size_t size;
+    tw_measure measure;  /* TW_CYCLES, TW_ENERGY or TW_EDP; ties by the others, then the first found */
+    bool any_sizes;      /* tiles need not divide what they cut; default: they do                   */
+    int64_t max_nodes;   /* 0: until it is proven; the same result on every host                    */
+    bool free_unrolling; /* ZigZag: the search also chooses what lies over the array                */
+} tw_rival_search_options;
+#define TW_RIVAL_SEARCH_OPTIONS_INIT TW_SIZED(tw_rival_search_options)
+typedef struct tw_rival_found {
+    const tw_account *account; /* of the best mapping                                              */
+    const tw_rival *rival;     /* the files with that mapping in place of theirs                   */
+    double value, bound;       /* of the measure; no mapping of the space is below the bound       */
+    bool proven;               /* they are equal                                                   */
+    int64_t nodes, counted;    /* of the search; mappings counted one by one                       */
+    double seconds;
+    const char *space; /* over what it is proven, in words */
+} tw_rival_found;
+TW_API TW_NODISCARD tw_status tw_rival_search(tw_context *ctx, const tw_rival *rival, int layer,
+                                              const tw_rival_search_options *options, const tw_rival_found **out);
+/* The first layer that is the same but for its name: `layer` itself, or one before it. */
+TW_API int tw_rival_like(const tw_rival *rival, int layer);
+/* Searches all layers, those that are the same once. `out` has one entry per layer; *mapped is the files with all mappings in
+ * place of theirs. */
+TW_API TW_NODISCARD tw_status tw_rival_search_all(tw_context *ctx, const tw_rival *rival,
+                                                  const tw_rival_search_options *options,
+                                                  const tw_rival_found **out, const tw_rival **mapped);
+
+/* ---- converting ---- */
+
+/* The machine, and all layers, as files of ours: what is on chip is one memory, and registers are in the energy of a point. */
+TW_API TW_NODISCARD tw_status tw_rival_print_machine(tw_context *ctx, const tw_rival *rival, FILE *out);
+TW_API TW_NODISCARD tw_status tw_rival_print_workload(tw_context *ctx, const tw_rival *rival, FILE *out);
+/* The mapping of a layer as a file of its tool. */
+TW_API TW_NODISCARD tw_status tw_rival_print_mapping(tw_context *ctx, const tw_rival *rival, int layer, FILE *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

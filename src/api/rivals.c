@@ -1,0 +1,307 @@
+/* src/api/rivals.c - the public functions about other tools' files, see tilewright/rivals.h. */
+#include "api/options.h"
+#include "plan/context.h"
+#include "rivals/convert.h"
+#include "rivals/rival.h"
+#include "write/json.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- reading ---- */
+
+static tw_status read_trees(tw_context *ctx, const tw_rival_file *file, int n, const tw_rival **out)
+{
+    tw_rival *rival;
+    TW_ALLOC(ctx->arena, rival, 1);
+    TW_TRY(tw_rival_read(file, n, tw_context_work(ctx), rival));
+    *out = rival;
+    return TW_OK;
+}
+
+/* Some tools' files have keys twice. Whose file it is shows only after it was read. */
+static tw_status parse_tree(const char *name, const char *bytes, size_t n, tw_arena *arena, tw_diag *diag,
+                            const tw_node **root)
+{
+    tw_diag quiet = tw_diag_quiet(diag);
+    const tw_rival_tool *tool = NULL;
+    if (tw_tree_parse_repeating(name, bytes, n, arena, &quiet, root) == TW_OK) tool = tw_rival_tool_of(*root);
+    return (tool && tool->repeats_keys ? tw_tree_parse_repeating : tw_tree_parse)(name, bytes, n, arena, diag,
+                                                                                  root);
+}
+
+static void close_graph(void *graph) { tw_graph_close(graph); }
+
+static tw_status open_graph(tw_context *ctx, tw_rival_file *file)
+{
+    TW_TRY(tw_graph_open(file->name, ctx->arena, &ctx->diag, &file->graph));
+    return tw_context_close_later(ctx, close_graph, (void *)(uintptr_t)file->graph);
+}
+
+static tw_status open_tree(tw_context *ctx, tw_rival_file *file)
+{
+    const char *bytes;
+    size_t length;
+    TW_TRY(tw_file_read(file->name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, &bytes, &length));
+    return parse_tree(file->name, bytes, length, ctx->arena, &ctx->diag, &file->root);
+}
+
+tw_status tw_rival_open(tw_context *ctx, const char *const *path, int n, const tw_rival **out)
+{
+    tw_rival_file *file;
+    TW_ALLOC(ctx->arena, file, n + 1);
+    for (int i = 0; i < n; i++) {
+        file[i].name = tw_arena_printf(ctx->arena, "%s", path[i]);
+        if (!file[i].name) return TW_ERR_NOMEM;
+        TW_TRY((tw_network_is_path(path[i]) ? open_graph : open_tree)(ctx, &file[i]));
+    }
+    return read_trees(ctx, file, n, out);
+}
+
+tw_status tw_rival_parse(tw_context *ctx, const tw_rival_text *given, int n, const tw_rival **out)
+{
+    tw_rival_file *file;
+    TW_ALLOC(ctx->arena, file, n + 1);
+    for (int i = 0; i < n; i++) {
+        file[i].name = tw_arena_printf(ctx->arena, "%s", given[i].name);
+        if (!file[i].name) return TW_ERR_NOMEM;
+        TW_TRY(
+            parse_tree(file[i].name, given[i].text, strlen(given[i].text), ctx->arena, &ctx->diag, &file[i].root));
+    }
+    return read_trees(ctx, file, n, out);
+}
+
+static tw_rules kind_of(const char *path, tw_arena *arena)
+{
+    tw_diag quiet = {.muted = true};
+    const char *bytes;
+    size_t n;
+    const tw_node *root;
+    if (tw_file_read(path, TW_INPUT_BYTES_MAX, arena, &quiet, &bytes, &n) != TW_OK) return TW_RULES_NATIVE;
+    if (tw_tree_parse_repeating(path, bytes, n, arena, &quiet, &root) != TW_OK) return TW_RULES_NATIVE;
+    const tw_rival_tool *tool = tw_rival_tool_of(root);
+    return tool ? tool->rules : TW_RULES_NATIVE;
+}
+
+tw_rules tw_rival_kind(const char *path)
+{
+    tw_arena *arena = tw_oneline_is(path) ? NULL : tw_arena_new();
+    if (!arena) return TW_RULES_NATIVE;
+    tw_rules rules = kind_of(path, arena);
+    tw_arena_free(arena);
+    return rules;
+}
+
+tw_rules tw_rival_rules(const tw_rival *rival) { return rival->tool->rules; }
+int tw_rival_n_layers(const tw_rival *rival) { return rival->n_layers; }
+const char *tw_rival_layer_name(const tw_rival *rival, int layer) { return rival->layer[layer].name; }
+bool tw_rival_is_mapped(const tw_rival *rival, int layer) { return rival->layer[layer].nest != NULL; }
+
+/* ---- counting and searching ---- */
+
+tw_status tw_rival_count(tw_context *ctx, const tw_rival *rival, int layer, tw_rules rules, const tw_account **out)
+{
+    tw_account *account;
+    const tw_rival_tool *tool = tw_rival_tool_for(rules);
+    const tw_rival_layer *l = &rival->layer[layer];
+    if (!l->nest && !rival->tool->chooses)
+        return tw_diag_error(&ctx->diag, l->loc, "no mapping of '%s' was given", l->name);
+    if (!tool || !tool->count)
+        return tw_diag_error(&ctx->diag, l->loc, "'%s' cannot be counted by the rules '%s'", l->name,
+                             tw_rules_word(rules));
+    TW_ALLOC(ctx->arena, account, 1);
+    TW_TRY(tool->count(rival, layer, tw_context_work(ctx), account));
+    TW_TRY(tw_account_check(account, &ctx->diag));
+    *out = account;
+    return TW_OK;
+}
+
+tw_status tw_rival_search(tw_context *ctx, const tw_rival *rival, int layer, const tw_rival_search_options *options,
+                          const tw_rival_found **out)
+{
+    tw_rival_search_options own;
+    tw_rival_found *found;
+    TW_TRY(tw_rival_search_options_take(options, &ctx->diag, &own));
+    if (own.measure != TW_CYCLES && own.measure != TW_ENERGY && own.measure != TW_EDP)
+        return tw_diag_error(&ctx->diag, (tw_loc){0},
+                             "by the rules of other tools a search makes latency, energy or EDP small");
+    TW_ALLOC(ctx->arena, found, 1);
+    int64_t start = tw_deadline_now();
+    TW_TRY(rival->tool->search(rival, layer, &own, tw_context_work(ctx), found));
+    found->seconds = tw_deadline_since(start);
+    *out = found;
+    return TW_OK;
+}
+
+int tw_rival_like(const tw_rival *rival, int layer)
+{
+    for (int i = 0; i < layer && rival->tool->is_same; i++)
+        if (rival->tool->is_same(&rival->layer[i], &rival->layer[layer])) return i;
+    return layer;
+}
+
+/* What was found for a layer that is the same, under this layer's name. */
+static tw_status repeat_found(tw_context *ctx, const tw_rival *rival, int layer, const tw_rival_found *like,
+                              const tw_rival_found **out)
+{
+    tw_rival_found *found;
+    tw_account *account;
+    TW_ALLOC(ctx->arena, found, 1);
+    TW_ALLOC(ctx->arena, account, 1);
+    *account = *like->account;
+    account->layer = rival->layer[layer].name;
+    *found = *like;
+    found->account = account;
+    found->nodes = found->counted = 0;
+    found->seconds = 0;
+    *out = found;
+    return TW_OK;
+}
+
+/* The files with the mappings of all layers. */
+static tw_status put_mappings(tw_context *ctx, const tw_rival *rival, const tw_rival_found *const *found,
+                              const tw_rival **out)
+{
+    tw_rival *copy;
+    tw_rival_layer *layer;
+    TW_ALLOC(ctx->arena, copy, 1);
+    TW_ALLOC(ctx->arena, layer, rival->n_layers);
+    for (int i = 0; i < rival->n_layers; i++) {
+        layer[i] = found[i]->rival->layer[tw_rival_like(rival, i)];
+        layer[i].name = rival->layer[i].name;
+        layer[i].loc = rival->layer[i].loc;
+    }
+    *copy = *rival;
+    copy->layer = layer;
+    *out = copy;
+    return TW_OK;
+}
+
+tw_status tw_rival_search_all(tw_context *ctx, const tw_rival *rival, const tw_rival_search_options *options,
+                              const tw_rival_found **out, const tw_rival **mapped)
+{
+    for (int i = 0; i < rival->n_layers; i++) {
+        int like = tw_rival_like(rival, i);
+        if (like < i)
+            TW_TRY(repeat_found(ctx, rival, i, out[like], &out[i]));
+        else
+            TW_TRY(tw_rival_search(ctx, rival, i, options, &out[i]));
+    }
+    return put_mappings(ctx, rival, out, mapped);
+}
+
+/* ---- printing ---- */
+
+static tw_status write_text(tw_context *ctx, tw_text *text, FILE *out)
+{
+    return tw_text_write(text, &ctx->diag, out);
+}
+
+tw_status tw_account_print_text(tw_context *ctx, const tw_account *account, FILE *out)
+{
+    tw_text text = {0};
+    tw_account_print(account, &text);
+    return write_text(ctx, &text, out);
+}
+
+static void print_json_line(tw_json *j, const tw_account_line *line)
+{
+    tw_json_open(j, '{');
+    tw_json_key_string(j, "memory", line->memory);
+    tw_json_key_string(j, "operand", line->operand);
+    tw_json_key_int(j, "tile_words", line->tile_words);
+    if (line->own_words > 0) tw_json_key_int(j, "own_words", line->own_words);
+    tw_json_key_int(j, "instances", line->instances);
+    tw_json_key(j, "actions");
+    tw_json_open(j, '[');
+    for (int i = 0; i < line->n_actions; i++) {
+        tw_json_open_line(j, '{');
+        tw_json_key_string(j, "name", line->action[i].name);
+        tw_json_key_int(j, "accesses", line->action[i].accesses);
+        tw_json_key_number(j, "energy_pj", line->action[i].energy_pj);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+    tw_json_close(j);
+}
+
+static void print_json_level(tw_json *j, const tw_account_level *level)
+{
+    tw_json_open_line(j, '{');
+    tw_json_key_string(j, "name", level->name);
+    tw_json_key_number(j, "cycles", level->cycles);
+    tw_json_key_number(j, "energy_pj", level->energy_pj);
+    tw_json_key_number(j, "leak_pj", level->leak_pj);
+    tw_json_close(j);
+}
+
+static void print_json_part(tw_json *j, const tw_account_part *part)
+{
+    tw_json_open_line(j, '{');
+    tw_json_key_string(j, "name", part->name);
+    tw_json_key_number(j, "cycles", part->cycles);
+    tw_json_close(j);
+}
+
+static void print_json_totals(tw_json *j, const tw_account *a)
+{
+    tw_json_key_string(j, "rules", tw_rules_word(a->rules));
+    tw_json_key_string(j, "layer", a->layer);
+    tw_json_key_int(j, "macs", a->macs);
+    tw_json_key_number(j, "compute_cycles", a->compute_cycles);
+    tw_json_key_number(j, "cycles", a->cycles);
+    tw_json_key_number(j, "energy_pj", a->energy_pj);
+    tw_json_key_number(j, "utilization", a->utilization);
+}
+
+tw_status tw_account_print_json(tw_context *ctx, const tw_account *account, FILE *out)
+{
+    tw_json j = {.out = out, .pretty = true};
+    tw_json_open(&j, '{');
+    print_json_totals(&j, account);
+    tw_json_key(&j, "parts");
+    tw_json_open(&j, '[');
+    for (int i = 0; i < account->n_parts; i++) print_json_part(&j, &account->part[i]);
+    tw_json_close(&j);
+    tw_json_key(&j, "levels");
+    tw_json_open(&j, '[');
+    for (int i = 0; i < account->n_levels; i++) print_json_level(&j, &account->level[i]);
+    tw_json_close(&j);
+    tw_json_key(&j, "lines");
+    tw_json_open(&j, '[');
+    for (int i = 0; i < account->n_lines; i++) print_json_line(&j, &account->line[i]);
+    tw_json_close(&j);
+    tw_json_close(&j);
+    tw_json_end(&j);
+    if (fflush(out) == 0 && !ferror(out)) return TW_OK;
+    return tw_diag_io(&ctx->diag, (tw_loc){0}, "cannot write: %s", strerror(errno));
+}
+
+tw_status tw_rival_print_mapping(tw_context *ctx, const tw_rival *rival, int layer, FILE *out)
+{
+    const tw_rival_layer *l = &rival->layer[layer];
+    tw_text text = {0};
+    if (!l->nest) return tw_diag_error(&ctx->diag, l->loc, "no mapping of '%s' was given", l->name);
+    rival->tool->print_mapping(rival, layer, &text);
+    return write_text(ctx, &text, out);
+}
+
+static tw_status write_converted(tw_context *ctx, const tw_rival *rival, FILE *out,
+                                 tw_status (*print)(const tw_rival *rival, tw_diag *diag, tw_text *out))
+{
+    tw_text text = {0};
+    tw_status status = print(rival, &ctx->diag, &text);
+    if (status == TW_OK) return write_text(ctx, &text, out);
+    tw_text_release(&text);
+    return status;
+}
+
+tw_status tw_rival_print_machine(tw_context *ctx, const tw_rival *rival, FILE *out)
+{
+    return write_converted(ctx, rival, out, tw_rival_machine_print);
+}
+
+tw_status tw_rival_print_workload(tw_context *ctx, const tw_rival *rival, FILE *out)
+{
+    return write_converted(ctx, rival, out, tw_rival_workload_print);
+}

@@ -1,0 +1,62 @@
+/* src/rivals/rival.h - a set of files of another tool, read.
+ *
+ * Each tool has a folder with an importer, its rules and a search under them, and hands them over as a tw_rival_tool. What they
+ * share are the values of array.h and the account that comes out. */
+#ifndef TW_RIVALS_RIVAL_H
+#define TW_RIVALS_RIVAL_H
+#include "input/tree.h"
+#include "onnx/graph.h"
+#include "rivals/array.h"
+
+typedef struct tw_rival_layer {
+    const char *name;
+    const tw_einsum *einsum;
+    const tw_loopnest *nest; /* NULL: the files do not map it                   */
+    tw_loc loc;              /* of the mapping, or of the layer                 */
+    const void *extra;       /* what its tool alone knows: constraints, hints   */
+} tw_rival_layer;
+
+typedef struct tw_rival_tool tw_rival_tool;
+struct tw_rival {
+    const tw_rival_tool *tool;
+    const tw_hierarchy *machine;
+    int n_layers;
+    const tw_rival_layer *layer;
+};
+
+typedef struct tw_rival_file { /* one file: a tree, or a network */
+    const char *name;
+    const tw_node *root;        /* NULL: a network */
+    const tw_graph_file *graph; /* NULL: a tree    */
+} tw_rival_file;
+
+struct tw_rival_tool {
+    tw_rules rules;
+    /* Whether the file, a map or a list, is one of this tool's. */
+    bool (*knows)(const tw_node *root);
+    tw_status (*read)(const tw_rival_file *file, int n, tw_work work, tw_rival *out);
+    /* Also of files of another tool: what those leave out has the tool's default, and what `extra` points to is not looked at.
+     * TW_INFEASIBLE where the mapping does not fit; TW_ERR_INPUT where these rules cannot count it. */
+    tw_status (*count)(const tw_rival *rival, int layer, tw_work work, tw_account *out);
+    tw_status (*search)(const tw_rival *rival, int layer, const tw_rival_search_options *options, tw_work work,
+                        tw_rival_found *out);
+    void (*print_mapping)(const tw_rival *rival, int layer, tw_text *out);
+    /* Whether two layers differ in nothing but their names; NULL: no two are the same. */
+    bool (*is_same)(const tw_rival_layer *a, const tw_rival_layer *b);
+    /* The real extent of an axis of an operand, where it is less than what the loops reach; NULL: it never is. */
+    int64_t (*extent_of)(const tw_rival_layer *layer, int operand, int rank);
+    bool chooses;      /* `count` of a layer without a nest counts the one that the tool itself would choose */
+    bool repeats_keys; /* a key that is there twice is read with a warning, and the last one counts */
+};
+extern const tw_rival_tool tw_timeloop_tool, tw_zigzag_tool;
+
+/* The tool with these rules, NULL: none. */
+const tw_rival_tool *tw_rival_tool_for(tw_rules rules);
+/* The tool that knows the file, NULL: none. */
+const tw_rival_tool *tw_rival_tool_of(const tw_node *root);
+TW_NODISCARD tw_status tw_rival_read(const tw_rival_file *file, int n, tw_work work, tw_rival *out);
+
+/* The sums of an account's lines and parts are its totals, and nothing is negative. */
+TW_NODISCARD tw_status tw_account_check(const tw_account *account, tw_diag *diag);
+void tw_account_print(const tw_account *account, tw_text *out);
+#endif

@@ -1,0 +1,198 @@
+/* src/rivals/zigzag/network.c - the layers that ZigZag takes from an ONNX file: Conv, QLinearConv, Gemm and MatMul.
+ *
+ * Everything else costs nothing in the tool and is left out here too, with a note that says how many nodes that are. As in the
+ * tool, the first entry of kernel_shape, strides, dilations and pads belongs to X although ONNX means Y; where that makes a
+ * difference a note says so, because the numbers are then those of another layer. */
+#include "infer/infer.h"
+#include "rivals/zigzag/zigzag.h"
+
+#include <string.h>
+
+typedef struct network {
+    tw_zz_reader *r;
+    const tw_graph_file *file;
+    const tw_graph *graph;
+    const tw_shapes *shapes;
+    int n_skipped, n_swapped;
+} network;
+
+static tw_loc place(const network *n) { return (tw_loc){n->file->path, 0, 0}; }
+
+static tw_status shape_of(const network *n, const tw_onnx_node *node, int value, const tw_shape_of_value **out)
+{
+    if (value >= 0 && n->shapes->value[value].known && n->shapes->value[value].n_dims > 0) {
+        *out = &n->shapes->value[value];
+        return TW_OK;
+    }
+    return tw_diag_error(n->r->work.diag, place(n), "node '%s' (%s): the shape of '%s' is not known", node->name,
+                         node->op, value >= 0 ? n->file->value[value].name : "");
+}
+
+/* Inputs that other nodes write. */
+static int n_sources(const network *n, const tw_onnx_node *node)
+{
+    int sources = 0;
+    for (int i = 0; i < node->n_inputs; i++)
+        sources += node->input[i] >= 0 && n->file->value[node->input[i]].node >= 0;
+    return sources;
+}
+
+static void add_dim(tw_zz_layer *l, const char *name, int64_t extent)
+{
+    l->dim[l->n_dims] = name;
+    l->extent[l->n_dims++] = extent > 0 ? extent : 1;
+}
+
+/* Indices as names of dims, or of relations, one letter or two each, with blanks between them. */
+static void add_indices(tw_zz_layer *l, int operand, const char *names)
+{
+    char word[8];
+    for (const char *at = names; *at; at += strspn(at, " ")) {
+        size_t n = strcspn(at, " ");
+        memcpy(word, at, n);
+        word[n] = 0;
+        at += n;
+        int d = tw_zz_dim_of(l, word);
+        for (int i = 0; d < 0 && i < l->n_relations; i++)
+            if (strcmp(l->relation[i].name, word) == 0) d = l->n_dims + i;
+        if (d >= 0) l->index[operand][l->n_indices[operand]++] = d;
+    }
+}
+
+static void set_precisions(tw_zz_layer *l, const tw_onnx_node *node)
+{
+    int64_t act = tw_onnx_int(node, "act_size", 8);
+    l->bits[TW_ZZ_LAYER_I] = l->final_bits = act;
+    l->bits[TW_ZZ_LAYER_W] = tw_onnx_int(node, "weight_size", 8);
+    l->bits[TW_ZZ_LAYER_O] = tw_onnx_int(node, "output_size", 2 * act);
+}
+
+/* Entry i of a list attribute. */
+static int64_t entry_of(const tw_onnx_node *node, const char *name, int i, int64_t fallback)
+{
+    const tw_attribute *a = tw_onnx_attribute(node, name);
+    return a && a->kind == TW_ATTR_INTS && i < a->n ? a->ints[i] : fallback;
+}
+
+static tw_status read_window(network *n, const tw_onnx_node *node, const tw_shape_of_value *in, tw_zz_layer *l)
+{
+    static const char *const name[] = {"IX", "IY"}, *const out[] = {"OX", "OY"}, *const tap[] = {"FX", "FY"};
+    bool swapped = false;
+    for (int i = 0; i < 2; i++) {
+        tw_zz_relation *x = &l->relation[l->n_relations++];
+        *x = (tw_zz_relation){.name = name[i],
+                              .dim = {tw_zz_dim_of(l, out[i]), tw_zz_dim_of(l, tap[i])},
+                              .step = {entry_of(node, "strides", i, 1), entry_of(node, "dilations", i, 1)},
+                              .size = in->dim[3 - i]};
+        if (x->step[0] < 1 || x->step[1] < 1)
+            return tw_diag_error(n->r->work.diag, place(n),
+                                 "node '%s' (%s): strides and dilations must be 1 or more", node->name, node->op);
+    }
+    swapped |= l->extent[l->relation[0].dim[1]] != l->extent[l->relation[1].dim[1]];
+    swapped |= l->relation[0].step[0] != l->relation[1].step[0] || l->relation[0].step[1] != l->relation[1].step[1];
+    n->n_swapped += swapped;
+    return TW_OK;
+}
+
+static tw_status read_conv(network *n, const tw_onnx_node *node, tw_zz_layer *l)
+{
+    const tw_shape_of_value *in, *out, *weights;
+    int64_t group = tw_onnx_int(node, "group", 1);
+    int w = strcmp(node->op, "Conv") == 0 ? 1 : 3;
+    TW_TRY(shape_of(n, node, node->input[0], &in));
+    TW_TRY(shape_of(n, node, node->output[0], &out));
+    TW_TRY(shape_of(n, node, w < node->n_inputs ? node->input[w] : -1, &weights));
+    if (in->n_dims != 4 || out->n_dims != 4 || weights->n_dims != 4 || group < 1)
+        return tw_diag_error(n->r->work.diag, place(n),
+                             "node '%s' (%s): ZigZag's rules know convolutions of two axes only", node->name,
+                             node->op);
+    add_dim(l, "B", out->dim[0]);
+    add_dim(l, "K", tw_cdiv(out->dim[1], group));
+    add_dim(l, "G", group);
+    add_dim(l, "OX", out->dim[3]);
+    add_dim(l, "OY", out->dim[2]);
+    add_dim(l, "C", tw_cdiv(in->dim[1], group));
+    add_dim(l, "FX", entry_of(node, "kernel_shape", 0, weights->dim[2]));
+    add_dim(l, "FY", entry_of(node, "kernel_shape", 1, weights->dim[3]));
+    TW_TRY(read_window(n, node, in, l));
+    add_indices(l, TW_ZZ_LAYER_O, "B G K OY OX");
+    add_indices(l, TW_ZZ_LAYER_W, "G K C FY FX");
+    add_indices(l, TW_ZZ_LAYER_I, "B G C IY IX");
+    l->order[1] = TW_ZZ_LAYER_W;
+    l->order[2] = TW_ZZ_LAYER_I;
+    return TW_OK;
+}
+
+static void order_product(tw_zz_layer *l, bool batched, bool headed, bool constant)
+{
+    static const char *const prefix[] = {"", "B ", "H ", "B H "};
+    const char *before = prefix[batched + 2 * headed];
+    for (int o = 0; o < TW_ZZ_OPERANDS; o++)
+        if (o != TW_ZZ_LAYER_W || !constant) add_indices(l, o, before);
+    add_indices(l, TW_ZZ_LAYER_O, "D K");
+    add_indices(l, TW_ZZ_LAYER_I, "D C");
+    add_indices(l, TW_ZZ_LAYER_W, "C K");
+    l->order[1] = TW_ZZ_LAYER_I;
+    l->order[2] = TW_ZZ_LAYER_W;
+}
+
+static tw_status read_product(network *n, const tw_onnx_node *node, tw_zz_layer *l)
+{
+    const tw_shape_of_value *in, *out;
+    TW_TRY(shape_of(n, node, node->input[0], &in));
+    TW_TRY(shape_of(n, node, node->output[0], &out));
+    int rank = in->n_dims;
+    bool turned = tw_onnx_int(node, "transA", 0) != 0, constant = n_sources(n, node) < 2;
+    if (rank < 2 || rank > 4 || out->n_dims != rank || (turned && rank != 2))
+        return tw_diag_error(
+            n->r->work.diag, place(n),
+            "node '%s' (%s): ZigZag's rules know products of two, three or four axes, in and out alike", node->name,
+            node->op);
+    add_dim(l, "C", in->dim[turned ? 0 : rank - 1]);
+    add_dim(l, "D", in->dim[turned ? 1 : rank - 2]);
+    add_dim(l, "K", out->dim[rank - 1]);
+    if (rank > 2) add_dim(l, "B", in->dim[0]);
+    if (rank > 3) add_dim(l, "H", in->dim[1]);
+    if (!constant) l->bits[TW_ZZ_LAYER_W] = l->bits[TW_ZZ_LAYER_I];
+    order_product(l, rank > 2, rank > 3, constant);
+    return TW_OK;
+}
+
+static tw_status read_node(network *n, int i)
+{
+    const tw_onnx_node *node = &n->graph->node[i];
+    bool conv = strcmp(node->op, "Conv") == 0 || strcmp(node->op, "QLinearConv") == 0;
+    bool product = strcmp(node->op, "Gemm") == 0 || strcmp(node->op, "MatMul") == 0;
+    if (!conv && !product) {
+        n->n_skipped++;
+        return TW_OK;
+    }
+    tw_zz_layer *l = &n->r->layer[n->r->n_layers];
+    *l = (tw_zz_layer){.name = node->name, .type = node->op, .loc = place(n)};
+    if (!*node->name) l->name = tw_arena_printf(n->r->work.arena, "Op%d", i);
+    if (!l->name) return TW_ERR_NOMEM;
+    set_precisions(l, node);
+    TW_TRY((conv ? read_conv : read_product)(n, node, l));
+    n->r->n_layers++;
+    return TW_OK;
+}
+
+tw_status tw_zz_read_network(tw_zz_reader *r, const tw_graph_file *graph)
+{
+    network n = {.r = r, .file = graph, .graph = &graph->graph[0]};
+    tw_infer_options options = {0};
+    if (r->layer) return tw_diag_error(r->work.diag, place(&n), "a second workload is given; there can be one");
+    TW_TRY(tw_infer_shapes(graph, &options, r->work.arena, r->work.diag, &n.shapes));
+    TW_ALLOC(r->work.arena, r->layer, n.graph->n_nodes + 1);
+    for (int i = 0; i < n.graph->n_nodes; i++) TW_TRY(read_node(&n, i));
+    if (n.n_skipped > 0)
+        tw_diag_note(r->work.diag, place(&n),
+                     "%d of %d nodes are no convolution and no matrix product; ZigZag's rules give them no cost",
+                     n.n_skipped, n.graph->n_nodes);
+    if (n.n_swapped > 0)
+        tw_diag_note(r->work.diag, place(&n),
+                     "%d convolutions have kernels, strides or dilations that differ in X and Y; as in ZigZag they "
+                     "are swapped",
+                     n.n_swapped);
+    return TW_OK;
+}
