@@ -5,6 +5,7 @@
 
 #include "mapping/mapping.h"
 #include "report/page/page.h"
+#include "report/trace/perfetto.h"
 
 #include <errno.h>
 #include <math.h>
@@ -295,6 +296,16 @@ static void print_none(const tw_network_plan *plan, tw_text *text)
     for (int i = 0; i < plan->network->layers.n; i++)
         if (!plan->plan[i] && tw_machine_computes(plan->machine, &plan->network->model->op[i]))
             tw_text_printf(text, "  %s: none\n", plan->network->model->op[i].name);
+}
+
+tw_status tw_network_print_trace(tw_context *ctx, const tw_network_plan *plan, tw_trace_format format, bool gzip,
+                                 FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status =
+        tw_report_trace(&(tw_slice_source){.network = plan}, format, gzip, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
 }
 
 tw_status tw_network_print_mapping(tw_context *ctx, const tw_network_plan *plan, FILE *out)
