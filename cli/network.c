@@ -297,7 +297,9 @@ static tw_status print_trace_file(net_session *s, FILE *out)
 static tw_status draw_plot(net_session *s, FILE *out)
 {
     const cli_plot *plot = &s->options->plot;
-    return tw_network_plot_costs(s->ctx, s->plan, s->n_plans, plot->image, plot->width_mm, out);
+    const tw_plot_options how = {
+        .size = sizeof how, .image = plot->image, .width_mm = plot->width_mm, .dpi = plot->dpi};
+    return tw_network_plot(s->ctx, s->plan, s->n_plans, &how, out);
 }
 
 static const struct {

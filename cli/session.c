@@ -347,6 +347,7 @@ static tw_status print_picture(session *s, FILE *out)
                            .kind = kind[plot->kind],
                            .image = plot->image,
                            .width_mm = plot->width_mm,
+                           .dpi = plot->dpi,
                            .op = plot->op,
                            .from = s->options->from,
                            .to = s->options->to};

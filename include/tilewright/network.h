@@ -269,6 +269,9 @@ TW_API TW_NODISCARD tw_status tw_network_draw_costs_png(tw_context *ctx, const t
 /* The same for print, of the width of tw_plot_options. */
 TW_API TW_NODISCARD tw_status tw_network_plot_costs(tw_context *ctx, const tw_network_plan *const *plan,
                                                     int n_plans, tw_image image, double width_mm, FILE *out);
+/* The same with all that these options say of image, width and dots per inch; the others do not count. */
+TW_API TW_NODISCARD tw_status tw_network_plot(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
+                                              const tw_plot_options *options, FILE *out);
 
 #ifdef __cplusplus
 }

@@ -506,7 +506,8 @@ tw_status tw_plan_print_gantt(tw_context *ctx, const tw_plan *plan, int op, int6
 tw_status tw_plan_print_trace(tw_context *ctx, const tw_plan *plan, tw_trace_format format, bool gzip, FILE *out)
 {
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_report_trace(&(tw_slice_source){.plan = plan}, format, gzip, ctx->scratch, &ctx->diag, out);
+    tw_status status =
+        tw_report_trace(&(tw_slice_source){.plan = plan}, format, gzip, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }

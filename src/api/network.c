@@ -358,6 +358,16 @@ tw_status tw_network_draw_costs_png(tw_context *ctx, const tw_network_plan *cons
     return draw_costs(ctx, plan, n_plans, (tw_costs_picture){.image = TW_IMAGE_PNG, .out = out});
 }
 
+tw_status tw_network_plot(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
+                          const tw_plot_options *options, FILE *out)
+{
+    tw_plot_options own;
+    TW_TRY(tw_plot_options_take(options, &ctx->diag, &own));
+    return draw_costs(ctx, plan, n_plans,
+                      (tw_costs_picture){
+                          .image = own.image, .print = true, .width_mm = own.width_mm, .dpi = own.dpi, .out = out});
+}
+
 tw_status tw_network_plot_costs(tw_context *ctx, const tw_network_plan *const *plan, int n_plans, tw_image image,
                                 double width_mm, FILE *out)
 {

@@ -12,4 +12,10 @@ const char *tw_short_op(const char *op, tw_arena *arena);
 /* At most `most` characters (3 or more): names lose their beginning, "..4/conv1", operators their end, "Conv+BN+.." */
 const char *tw_clip_front(const char *text, int most, tw_arena *arena);
 const char *tw_clip_back(const char *text, int most, tw_arena *arena);
+/* Names of steps often differ in numbers alone: first long words lose their ends, then the middle is left out;
+ * "layer1.0/conv1" becomes "lay\u20261.0/conv1", "l\u20261.0/c\u20261". */
+const char *tw_clip_words(const char *text, int most, tw_arena *arena);
+/* Without the parts that repeat what is beside them: "layer1.0/conv1" of "/layer1/layer1.0/conv1/Conv". Two names may
+ * become one. */
+const char *tw_brief_name(const char *name, tw_arena *arena);
 #endif

@@ -6,7 +6,8 @@
 #define TW_REPORT_TRACE_PERFETTO_H
 #include "report/trace/run.h"
 
-TW_NODISCARD tw_status tw_report_perfetto(const tw_slice_source *source, tw_arena *scratch, tw_diag *diag, FILE *out);
+TW_NODISCARD tw_status tw_report_perfetto(const tw_slice_source *source, tw_arena *scratch, tw_diag *diag,
+                                          FILE *out);
 /* The same as JSON in the form of Chrome's about:tracing, which Perfetto reads as well. */
 TW_NODISCARD tw_status tw_report_chrome(const tw_slice_source *source, tw_arena *scratch, tw_diag *diag, FILE *out);
 /* In one of these formats; `gzip`: smaller. */
