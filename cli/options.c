@@ -181,6 +181,14 @@ static bool is_trace_name(const char *name)
     return false;
 }
 
+tw_trace_format cli_trace_format(const char *path, bool *gzip)
+{
+    size_t n = strlen(path);
+    *gzip = n > 3 && strcmp(path + n - 3, ".gz") == 0;
+    if (*gzip) n -= 3;
+    return n >= 5 && memcmp(path + n - 5, ".json", 5) == 0 ? TW_TRACE_CHROME : TW_TRACE_PERFETTO;
+}
+
 static void check_views(const struct argp_state *state)
 {
     const parser *p = state->input;

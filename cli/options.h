@@ -57,6 +57,8 @@ typedef struct cli_options {
     bool space_given;
 } cli_options;
 
+/* What --trace=PATH asks for: x.pftrace or x.json; with .gz behind it, smaller. */
+tw_trace_format cli_trace_format(const char *path, bool *gzip);
 /* Each reads the arguments of its sub-command (argv[0] is the program, for messages) and fills `out`. Wrong
  * usage ends the process with EXIT_USAGE, --help and --version with 0. */
 void cli_options_example(int argc, char **argv, cli_options *out);

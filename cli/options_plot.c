@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-enum { KEY_PLOT = 700, KEY_WIDTH, KEY_OP };
-enum { LEAST_MM = 40, MOST_MM = 500 };
+enum { KEY_PLOT = 700, KEY_WIDTH, KEY_OP, KEY_DPI };
+enum { LEAST_MM = 40, MOST_MM = 500, LEAST_DPI = 36, MOST_DPI = 1200 };
 
 static const char *const kind_words[] = {[PLOT_GANTT - 1] = "gantt",       [PLOT_BUFFERS - 1] = "buffers",
                                          [PLOT_ROOFLINE - 1] = "roofline", [PLOT_TRAFFIC - 1] = "traffic",
@@ -21,6 +21,7 @@ static const struct argp_option plot_options[] = {
      "x.svg or x.pdf",
      0},
     {"plot-width", KEY_WIDTH, "MM", 0, "width of the picture in millimetres; default 85, a column of a paper", 0},
+    {"dpi", KEY_DPI, "N", 0, "of a PNG: dots per inch; default 191, which are 640 pixels for 85 mm", 0},
     {"plot-op", KEY_OP, "NAME", 0, "only this operator", 0},
     {0}};
 
@@ -63,6 +64,7 @@ static void check_plot(const struct argp_state *state, cli_options *o)
     if (o->plot.kind == PLOT_NONE) {
         if (o->plot.width_mm > 0) argp_error(state, "--plot-width goes with --plot");
         if (o->plot.op) argp_error(state, "--plot-op goes with --plot");
+        if (o->plot.dpi > 0) argp_error(state, "--dpi goes with --plot");
         return;
     }
     if (has_other_view(o))
@@ -71,6 +73,8 @@ static void check_plot(const struct argp_state *state, cli_options *o)
     o->plot.file = o->file;
     o->folder = NULL;
     read_ending(state, &o->plot);
+    if (o->plot.dpi > 0 && o->plot.image != TW_IMAGE_PNG)
+        argp_error(state, "--dpi is of a PNG: SVG and PDF have no dots");
     if (o->workload) check_workload(state, o);
 }
 
@@ -81,6 +85,7 @@ static error_t parse_plot(int key, char *arg, struct argp_state *state)
     case KEY_PLOT: o->plot.kind = (cli_plot_kind)(value_word(state, "--plot", arg, kind_words) + 1); break;
     case KEY_WIDTH: o->plot.width_mm = (double)value_number(state, "--plot-width", arg, LEAST_MM, MOST_MM); break;
     case KEY_OP: o->plot.op = arg; break;
+    case KEY_DPI: o->plot.dpi = (double)value_number(state, "--dpi", arg, LEAST_DPI, MOST_DPI); break;
     case ARGP_KEY_SUCCESS: check_plot(state, o); break;
     default: return ARGP_ERR_UNKNOWN;
     }

@@ -20,6 +20,7 @@ typedef struct cli_plot {
     tw_image image;
     const char *file;
     double width_mm; /* 0: the library's default    */
+    double dpi;      /* the same                     */
     const char *op;  /* NULL: all                    */
 } cli_plot;
 

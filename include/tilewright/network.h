@@ -275,6 +275,9 @@ TW_API TW_NODISCARD tw_status tw_network_print_document(tw_context *ctx, const t
 /* As one HTML file to look at; `plan` as for tw_network_print_costs, the first is shown layer by layer. */
 TW_API TW_NODISCARD tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *plan,
                                                     int n_plans, const tw_network_verdict *verdict, FILE *out);
+/* As tw_plan_print_trace: the steps one after the other. TW_INFEASIBLE when no step has a plan. */
+TW_API TW_NODISCARD tw_status tw_network_print_trace(tw_context *ctx, const tw_network_plan *plan,
+                                                     tw_trace_format format, bool gzip, FILE *out);
 /* A mapping file that tw_network_eval and partial mappings read. */
 TW_API TW_NODISCARD tw_status tw_network_print_mapping(tw_context *ctx, const tw_network_plan *plan, FILE *out);
 /* The cost table: a row per step, a column per core. `plan` are plans of one network on different machines (cores). */
@@ -288,6 +291,9 @@ TW_API TW_NODISCARD tw_status tw_network_draw_costs_png(tw_context *ctx, const t
 /* The same for print, of the width of tw_plot_options. */
 TW_API TW_NODISCARD tw_status tw_network_plot_costs(tw_context *ctx, const tw_network_plan *const *plan,
                                                     int n_plans, tw_image image, double width_mm, FILE *out);
+/* The same with all that these options say of image, width and dots per inch; the others do not count. */
+TW_API TW_NODISCARD tw_status tw_network_plot(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
+                                              const tw_plot_options *options, FILE *out);
 
 #ifdef __cplusplus
 }

@@ -684,6 +684,7 @@ typedef struct
     double width_mm;  /* 40 to 500; 0: 85, a column of a paper. A PNG has 640 pixels for 85 mm              */
     const char *op;   /* name of an operator, NULL: all of them                                             */
     int64_t from, to; /* GANTT, BUFFERS: cycles of the plan, or of the operator named; to 0: the end        */
+    double dpi;       /* PNG: dots per inch, 36 to 1200; 0: 191, which makes the 640 pixels                 */
 } tw_plot_options;
 #define TW_PLOT_OPTIONS_INIT TW_SIZED(tw_plot_options)
 /* `out` takes binary data. TW_ERR_INPUT, with a message, where there is nothing to draw. Memory does not grow with the

@@ -6,6 +6,7 @@
 
 #include "mapping/mapping.h"
 #include "report/page/page.h"
+#include "report/trace/perfetto.h"
 
 #include <errno.h>
 #include <math.h>
@@ -321,6 +322,16 @@ static void print_none(const tw_network_plan *plan, tw_text *text)
             tw_text_printf(text, "  %s: none\n", plan->network->model->op[i].name);
 }
 
+tw_status tw_network_print_trace(tw_context *ctx, const tw_network_plan *plan, tw_trace_format format, bool gzip,
+                                 FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status =
+        tw_report_trace(&(tw_slice_source){.network = plan}, format, gzip, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
 tw_status tw_network_print_mapping(tw_context *ctx, const tw_network_plan *plan, FILE *out)
 {
     const tw_network *net = plan->network;
@@ -369,6 +380,16 @@ tw_status tw_network_draw_costs_svg(tw_context *ctx, const tw_network_plan *cons
 tw_status tw_network_draw_costs_png(tw_context *ctx, const tw_network_plan *const *plan, int n_plans, FILE *out)
 {
     return draw_costs(ctx, plan, n_plans, (tw_costs_picture){.image = TW_IMAGE_PNG, .out = out});
+}
+
+tw_status tw_network_plot(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
+                          const tw_plot_options *options, FILE *out)
+{
+    tw_plot_options own;
+    TW_TRY(tw_plot_options_take(options, &ctx->diag, &own));
+    return draw_costs(ctx, plan, n_plans,
+                      (tw_costs_picture){
+                          .image = own.image, .print = true, .width_mm = own.width_mm, .dpi = own.dpi, .out = out});
 }
 
 tw_status tw_network_plot_costs(tw_context *ctx, const tw_network_plan *const *plan, int n_plans, tw_image image,

@@ -51,7 +51,7 @@ tw_status tw_report_costs(const tw_network_plan *const *plan, int n_plans, tw_fo
 typedef struct tw_costs_picture {
     tw_image image;
     bool print;
-    double width_mm;           /* print */
+    double width_mm, dpi;      /* print */
     const tw_painter *painter; /* NULL: SVG only */
     FILE *out;
 } tw_costs_picture;

@@ -377,3 +377,35 @@ TEST(a_network_without_steps_is_no_misfortune)
     free(svg);
     tw_context_free(p.ctx);
 }
+
+TEST(names_of_steps_lose_what_repeats_and_then_long_words)
+{
+    tw_arena *arena = tw_arena_new();
+    CHECK_STR(tw_brief_name("/layer1/layer1.0/conv1/Conv", arena), "layer1.0/conv1");
+    CHECK_STR(tw_brief_name("/layer2/layer2.0/downsample/downsample.0/Conv", arena), "layer2.0/downsample.0/Conv");
+    CHECK_STR(tw_brief_name("/fc/Gemm", arena), "fc/Gemm");
+    CHECK_STR(tw_brief_name("conv", arena), "conv");
+    CHECK_STR(tw_brief_name("//", arena), "");
+    CHECK_STR(tw_clip_words("layer1.0/conv1", 14, arena), "layer1.0/conv1");
+    CHECK_STR(tw_clip_words("layer1.0/conv1", 13, arena), "lay\u20261.0/conv1");
+    CHECK_STR(tw_clip_words("layer1.0/conv1", 9, arena), "l\u20261.0/c\u20261");
+    CHECK_STR(tw_clip_words("0123456789", 5, arena), "0\u2026789");
+    CHECK_STR(tw_clip_words("\u65e5\u672c\u8a9e\u65e5\u672c\u8a9e", 4, arena), "\u65e5\u2026\u672c\u8a9e");
+    tw_arena_free(arena);
+}
+
+/* However short: never longer than asked for, and names that differ in a number keep differing while there is room for it. */
+TEST(shortened_names_fit_and_stay_different)
+{
+    tw_arena *arena = tw_arena_new();
+    for (int most = 9; most < 30; most++)
+        for (int a = 0; a < 12; a++)
+            for (int b = 0; b < a; b++) {
+                const char *x = tw_clip_words(tw_arena_printf(arena, "block%d/convolution%d", a % 4, a / 4), most,
+                                              arena),
+                           *y = tw_clip_words(tw_arena_printf(arena, "block%d/convolution%d", b % 4, b / 4), most,
+                                              arena);
+                CHECK(strcmp(x, y) != 0);
+            }
+    tw_arena_free(arena);
+}

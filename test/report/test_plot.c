@@ -211,15 +211,6 @@ static tw_status add_row(void *user, const tw_row *row)
     return TW_OK;
 }
 
-static unsigned ground_of(int kind)
-{
-    bool partial = kind < TW_KIND_TILES && kind % TW_N_FORMS == TW_FORM_PARTIAL;
-    unsigned colour = tw_kind_colour(kind);
-    return partial                ? tw_mixed(colour, TW_PAPER, 0.6)
-           : kind > TW_KIND_TILES ? tw_mixed(colour, TW_PAPER, 0.72)
-                                  : colour;
-}
-
 /* What a unit of area stands for: a row is as long as the plan, and 12 units high. */
 static double area_of_cycle(const char *svg, int64_t cycles)
 {
@@ -240,7 +231,7 @@ static void check_gantt(const opened *o)
     double unit = area_of_cycle(svg, tw_plan_summary(o->plan)->cycles), bottom = bottom_of(svg, TW_BACK);
     for (int k = 0; k < TW_N_KINDS; k++) {
         if (k == TW_KIND_TILES) continue;
-        double got = area_of(svg, ground_of(k), bottom), want = e.busy[k] * unit;
+        double got = area_of(svg, tw_kind_ground(k), bottom), want = e.busy[k] * unit;
         if (fabs(got - want) > 1 + 0.01 * want) fail_msg("kind %d: %g instead of %g", k, got, want);
     }
     free(svg);
@@ -357,8 +348,8 @@ TEST(in_a_buffer_map_each_operand_takes_the_area_of_its_residencies)
     for (int b = 0; b < layout->n_buffers; b++) all += (double)layout->buffer[b].size;
     all *= (double)tw_plan_summary(o.plan)->cycles;
     for (int k = 0; k < 3; k++) {
-        double got = area_of(svg, ground_of(tw_kind_of(k, TW_FORM_MOVED)), bottom) +
-                     area_of(svg, ground_of(tw_kind_of(k, TW_FORM_PARTIAL)), bottom);
+        double got = area_of(svg, tw_kind_ground(tw_kind_of(k, TW_FORM_MOVED)), bottom) +
+                     area_of(svg, tw_kind_ground(tw_kind_of(k, TW_FORM_PARTIAL)), bottom);
         double want = l->units[k] / all * back;
         if (fabs(got - want) > 1 + 0.01 * want) fail_msg("operand %d: %g instead of %g", k, got, want);
         CHECK(want > 0);

@@ -45,7 +45,10 @@ for kind in gantt.svg buffers.pdf traffic.png; do
     cmp -s $kind again-$kind || fail "$kind differs from run to run"
 done
 expect 0 eval "${kpu[@]}" --plot=gantt --cycles=1000:1600 --plot-width=175 --plot-op=matmul -o near.svg
-grep -q 'width="175mm"' near.svg && grep -q ">ofm\[" near.svg && grep -q "600 cycles" near.svg || fail "near.svg shows something else"
+grep -q 'width="175mm"' near.svg && grep -q ">ofm\[" near.svg && grep -q "cycles 1'000 to 1'600 of 9'650" near.svg || fail "near.svg shows something else"
+# Dots per inch: 85 mm are 1004 pixels at 300.
+expect 0 eval "${kpu[@]}" --plot=gantt --dpi=300 -o dots.png
+[ "$(head -c 20 dots.png | tail -c 4 | od -An -tu1 | tr -s ' ')" = " 0 0 3 236" ] || fail "dots.png is not 1004 pixels wide: $(head -c 20 dots.png | tail -c 4 | od -An -tu1)"
 expect 0 eval "${kpu[@]}" --plot=gantt -q -o quiet.svg
 [ ! -s out.txt ] || fail "-q prints"
 
@@ -64,6 +67,9 @@ refuses "$e--cycles goes with --gantt, --plot=gantt and --plot=buffers" eval "${
 refuses "tilewright: --cycles ends at 99999, but the plan ends at cycle 9650" eval "${kpu[@]}" --plot=buffers --cycles=1:99999 -o x.png
 refuses "$e--plot-width takes a number from 40 to 500, not '3'" eval "${kpu[@]}" --plot=gantt --plot-width=3 -o x.png
 refuses "$e--plot-width goes with --plot" eval "${kpu[@]}" --plot-width=90
+refuses "$e--dpi takes a number from 36 to 1200, not '3'" eval "${kpu[@]}" --plot=gantt --dpi=3 -o x.png
+refuses "$e--dpi goes with --plot" eval "${kpu[@]}" --dpi=300
+refuses "$e--dpi is of a PNG: SVG and PDF have no dots" eval "${kpu[@]}" --plot=gantt --dpi=300 -o x.svg
 refuses "$e--plot-op goes with --plot" eval "${kpu[@]}" --plot-op=matmul
 expect 2 eval "${kpu[@]}" --plot=gantt --plot-op=conv -o x.png
 [ "$(cat err.txt)" = "error: no operator 'conv'; there are matmul" ] || fail "an operator that is not there: $(cat err.txt)"

@@ -39,6 +39,15 @@ says out.txt "wrote out/report.html"
 says out.txt "wrote d.json"
 says d.json "1 cycle = 1 ns"
 
+# A network: its steps one after the other on one track, beside the other files.
+expect 0 plan "$source"/examples/09-network/digits.onnx -m snitch --dim=batch=1 --trace=n.json -o net
+says out.txt "wrote n.json"
+"$build"/test/json_check n.json || fail "n.json is not one JSON document"
+says n.json '"digits.onnx on snitch'
+says n.json '"name": "softmax.sum"'
+expect 74 plan "$source"/examples/09-network/digits.onnx -m snitch --dim=batch=1 --trace=missing/x.pftrace
+says err.txt "cannot write 'missing/x.pftrace'"
+
 # What cannot be written is said, and nothing half-written is left.
 expect 74 eval "${on_kpu[@]}" --trace=missing/x.pftrace
 says err.txt "cannot write 'missing/x.pftrace'"
@@ -59,9 +68,5 @@ if command -v script >/dev/null; then
     TERM=dumb script -qec "$run" /dev/null </dev/null | tr '\r' '\n' >out.txt
     says out.txt "writing long.json  [#---"
 fi
-
-printf 'x' >net.onnx
-expect 64 plan net.onnx -m kpu --trace=x.pftrace
-says err.txt "--trace"
 
 exit $failed

@@ -23,11 +23,10 @@ function plainPercent(share: number, tenths: number): string {
   return tenths > 0 && tenths < 10 ? (tenths / 10).toFixed(1) : digits(Math.round(tenths / 10));
 }
 
-/** Something per cycle: as many digits as a person wants to read, "0.42", "28.2", "1'024", those behind it cut off. */
+/** Something per cycle: as many digits as a person wants to read, "0.42", "28.2", "128", "1'024". */
 export function rate(x: number): string {
   const size = Math.abs(x);
-  if (!Number.isFinite(x) || Number.isInteger(x) || size >= 1000) return digits(Math.trunc(x));
-  return digits(cut(x, size < 10 ? 2 : 1), size < 10 ? 2 : 1);
+  return Number.isInteger(x) ? digits(x) : digits(x, size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
 }
 
 /** "4×", "1.33×" */
@@ -35,19 +34,17 @@ export function times(x: number): string {
   return `${rate(x)}×`;
 }
 
-/** Three digits and a unit: "12.3 nJ"; those behind them are cut off. */
-export function energyText(femtojoules: number): string {
-  const names = ["fJ", "pJ", "nJ", "µJ", "mJ", "J", "kJ"];
+/** Three digits and the unit that makes the number less than a thousand; each is a thousand of the one before. */
+function scaled(x: number, units: string[]): string {
   let i = 0;
-  for (; Math.abs(femtojoules) >= 1000 && i < names.length - 1; i++) femtojoules /= 1000;
-  const places = i === 0 || Math.abs(femtojoules) >= 100 ? 0 : Math.abs(femtojoules) >= 10 ? 1 : 2;
-  return digits(cut(femtojoules, places), places) + THIN + names[i];
+  for (; Math.round(Math.abs(x)) >= 1000 && i < units.length - 1; i++) x /= 1000;
+  const size = Math.abs(x);
+  return digits(x, i === 0 || size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2) + THIN + units[i];
 }
 
-/** Without the digits behind so many places; what misses a digit by a rounding error only has it. */
-function cut(x: number, places: number): number {
-  const scale = 10 ** places;
-  return Math.trunc(x * scale * (1 + 1e-13)) / scale;
+/** "12.3 nJ" */
+export function energyText(femtojoules: number): string {
+  return scaled(femtojoules, ["fJ", "pJ", "nJ", "µJ", "mJ", "J", "kJ"]);
 }
 
 /** With a binary prefix: "1.5 MiB"; other units than bytes in groups of digits. */
@@ -65,8 +62,9 @@ export function bytes(n: number): string {
 
 const TIMES = ["ns", "µs", "ms", "s"];
 
-/** Cycles as time: "1.25 µs", with so many digits that count. */
-export function duration(cycles: number, clockMhz: number, precision = 4): string {
+/** Cycles as time: "1.25 µs"; `precision`: with so many digits that count instead of three. */
+export function duration(cycles: number, clockMhz: number, precision?: number): string {
+  if (precision === undefined) return scaled((cycles * 1e6) / clockMhz, ["ps", ...TIMES]);
   const ns = (cycles * 1000) / clockMhz;
   const i = timeUnit(ns);
   return Number((ns / 1000 ** i).toPrecision(precision)) + THIN + TIMES[i];

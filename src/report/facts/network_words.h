@@ -14,4 +14,10 @@ const char *tw_clip_middle(const char *text, int most, tw_arena *arena);
 /* The same with so many characters before what is left out, 0 to most - 2. */
 const char *tw_clip_behind(const char *text, int front, int most, tw_arena *arena);
 const char *tw_clip_back(const char *text, int most, tw_arena *arena);
+/* Names of steps often differ in numbers alone: first long words lose their ends, then the middle is left out;
+ * "layer1.0/conv1" becomes "lay\u20261.0/conv1", "l\u20261.0/c\u20261". */
+const char *tw_clip_words(const char *text, int most, tw_arena *arena);
+/* Without the parts that repeat what is beside them: "layer1.0/conv1" of "/layer1/layer1.0/conv1/Conv". Two names may
+ * become one. */
+const char *tw_brief_name(const char *name, tw_arena *arena);
 #endif

@@ -41,11 +41,16 @@ tw_status tw_canvas_open(tw_canvas *c, const tw_medium *medium, int width, int h
     return TW_OK;
 }
 
+double tw_medium_scale(const tw_medium *medium, double mm)
+{
+    double dots = medium->image == TW_IMAGE_PDF ? 72 : medium->dpi;
+    return dots > 0 ? mm / 25.4 * dots : 2;
+}
+
 tw_status tw_canvas_open_print(tw_canvas *c, const tw_medium *medium, int width, int height, double mm)
 {
     *c = (tw_canvas){.medium = *medium};
-    if (!is_text(c))
-        return begin_sheet(c, width, height, medium->image == TW_IMAGE_PDF ? mm / 25.4 * 72 / width : 2);
+    if (!is_text(c)) return begin_sheet(c, width, height, tw_medium_scale(medium, mm / width));
     begin_svg(c, width, height, mm / width, "mm");
     return TW_OK;
 }

@@ -17,7 +17,10 @@ typedef struct tw_medium {
     tw_image image;
     const tw_painter *painter; /* of a PNG or PDF; NULL: there is none, and only SVG */
     FILE *out;
+    double dpi; /* of a PNG for print; 0: two pixels for each unit */
 } tw_medium;
+/* Pixels of a PNG, points of a PDF for a unit of a picture for print that is so many millimetres long. */
+double tw_medium_scale(const tw_medium *medium, double mm);
 
 enum {
     TW_CANVAS_MAX = 30000,  /* pixels along one side                       */
@@ -34,7 +37,7 @@ typedef struct tw_canvas {
 
 /* A pixel is a pixel, and 1/96 inch of a PDF. TW_ERR_INPUT: nobody draws such an image here. */
 TW_NODISCARD tw_status tw_canvas_open(tw_canvas *canvas, const tw_medium *medium, int width, int height);
-/* For print: `mm` millimetres are `width` units; a PNG has two pixels for each unit. */
+/* For print: `mm` millimetres are `width` units; a PNG has two pixels for each unit, or the dots per inch of its medium. */
 TW_NODISCARD tw_status tw_canvas_open_print(tw_canvas *canvas, const tw_medium *medium, int width, int height,
                                             double mm);
 /* Says what a status of open and close means, and returns it. */

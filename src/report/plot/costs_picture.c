@@ -4,8 +4,8 @@
  *      0  conv1           Conv+Relu     ####### 471 k       12 uJ    ############## 23.4 M
  *         total                         1.2 M               40 uJ    88.1 M
  *
- * A bar is as long as its step's share of the longest step on that core, in a colour that tells the same by its darkness, also
- * to those who see no colours. The figures of the fastest core of a step are dark, the others faint. Networks of very many
+ * A bar is as long as its step's share of the longest step on any core, in a colour that tells the same by its darkness, also
+ * to those who see no colours: one scale for all. Names of steps are shortened so that they stay different. The figures of the fastest core of a step are dark, the others faint. Networks of very many
  * steps are drawn by layer. */
 #include "report/facts/network_row.h"
 #include "report/facts/network_words.h"
@@ -59,7 +59,8 @@ typedef struct drawing {
     const int *step; /* per row */
     bool by_layer, energy;
     look look;
-    const int64_t *longest; /* per core */
+    const char *const *name; /* per row    */
+    int64_t longest;         /* on any core */
     tw_arena *scratch;
     tw_canvas canvas;
 } drawing;
@@ -151,7 +152,7 @@ static void draw_cell(drawing *d, int r, int core, bool first)
                           row.step->kind == TW_OP_DESCRIBED ? "no plan" : "time unknown"});
         return;
     }
-    double share = d->longest[core] > 0 ? (double)row.cycles / (double)d->longest[core] : 0;
+    double share = d->longest > 0 ? (double)row.cycles / (double)d->longest : 0;
     double width = share * (d->look.bar - 8);
     tw_canvas_rect(&d->canvas, x, y + d->look.row * 0.15, width < 1 ? 1 : width, d->look.row - d->look.row * 0.3,
                    heat(share));
@@ -167,7 +168,7 @@ static tw_status draw_row(drawing *d, int r)
     double y = row_y(d, r);
     tw_arena_mark mark = tw_arena_save(d->scratch);
     const char *op = tw_short_op(step->from.what, d->scratch),
-               *name = fitting(d, step->name, d->look.name - 10, tw_clip_middle);
+               *name = fitting(d, d->name[r], d->look.name - 10, tw_clip_middle);
     if (op && d->look.op > 0) op = fitting(d, op, d->look.op - 10, tw_clip_back);
     if (!op || !name) return TW_ERR_NOMEM;
     if (d->by_layer && layer >= 0)
@@ -205,8 +206,8 @@ static void draw_legend(drawing *d)
 {
     enum { PIECES = 40 };
     static const char *const several[] = {
-        "0 to the longest step of the core; bold figures: the fastest core of the step",
-        "0 to the core's longest; bold figures: fastest", "bold: fastest core", ""};
+        "0 to the longest step on any core, in cycles; bold figures: the fastest core of the step",
+        "0 to the longest step; bold figures: fastest", "bold: fastest core", ""};
     double x = title_x(d), y = d->look.legend_y - 10, piece = d->look.gradient / PIECES;
     int i = 0;
     for (int k = 0; k < PIECES; k++)
@@ -214,7 +215,7 @@ static void draw_legend(drawing *d)
     x += d->look.gradient + 10;
     while (*several[i] && tw_canvas_text_width(several[i], d->look.text) > right_edge(d) - x) i++;
     put(d, (tw_label){x, d->look.legend_y - 1, d->look.text, TW_LEFT, faint,
-                      d->n_plans > 1 ? several[i] : "0 to the longest step"});
+                      d->n_plans > 1 ? several[i] : "0 to the longest step, in cycles"});
 }
 
 static tw_status draw_head(drawing *d)
@@ -242,26 +243,46 @@ static tw_status draw_head(drawing *d)
 
 /* ---- all of it ---- */
 
+/* Whether another row has the same brief name. */
+static bool is_ambiguous(const char *const *name, int n, int row)
+{
+    for (int i = 0; i < n; i++)
+        if (i != row && strcmp(name[i], name[row]) == 0) return true;
+    return false;
+}
+
+/* Brief names; those that would be two rows' stay as they are. */
+static tw_status name_rows(drawing *d)
+{
+    const tw_op *op = d->plan[0]->network->lowered->graph.op;
+    const char **brief, **name;
+    TW_ALLOC(d->scratch, brief, d->n_rows + 1);
+    TW_ALLOC(d->scratch, name, d->n_rows + 1);
+    for (int r = 0; r < d->n_rows; r++)
+        if (!(brief[r] = tw_brief_name(op[d->step[r]].name, d->scratch))) return TW_ERR_NOMEM;
+    for (int r = 0; r < d->n_rows; r++)
+        name[r] = !*brief[r] || is_ambiguous(brief, d->n_rows, r) ? op[d->step[r]].name : brief[r];
+    d->name = name;
+    return TW_OK;
+}
+
 /* A row per step, or where there are too many, per distinct layer. */
 static tw_status list_rows(drawing *d)
 {
     const tw_network *net = d->plan[0]->network;
     int n = net->lowered->graph.n_ops, *step;
-    int64_t *longest;
     d->by_layer = n > d->look.many;
     TW_ALLOC(d->scratch, step, n + 1);
-    TW_ALLOC(d->scratch, longest, d->n_plans);
     for (int s = 0; s < n && d->n_rows < d->look.most_rows; s++)
         if (!d->by_layer || (net->layers.of[s] >= 0 && net->layers.first[net->layers.of[s]] == s))
             step[d->n_rows++] = s;
     for (int i = 0; i < d->n_plans; i++) {
         for (int r = 0; r < d->n_rows; r++)
-            longest[i] = tw_max(longest[i], tw_network_row_of(d->plan[i], step[r]).cycles);
+            d->longest = tw_max(d->longest, tw_network_row_of(d->plan[i], step[r]).cycles);
         d->energy |= d->plan[i]->totals.energy_fj > 0;
     }
     d->step = step;
-    d->longest = longest;
-    return TW_OK;
+    return name_rows(d);
 }
 
 static tw_status draw_all(drawing *d)
@@ -313,7 +334,7 @@ static look fit_look(const drawing *d, double width)
               .unit_y = 61,
               .head = 66,
               .number = 26,
-              .name = width / 4,
+              .name = d->n_plans > 1 ? width / 4 : width / 3.4,
               .cycles = CYCLES,
               .gap = GAP,
               .gradient = 60,
@@ -333,12 +354,15 @@ static tw_status draw_print(drawing *d, const tw_medium *medium, double width_mm
 {
     int width;
     TW_TRY(tw_plot_units(&width_mm, &width, diag));
+    TW_TRY(tw_plot_check_dpi(medium->dpi, diag));
     d->look = (look){.many = 64, .most_rows = 1000};
     TW_TRY(list_rows(d));
     d->look = fit_look(d, width);
     if (d->look.bar < 0)
         return tw_diag_error(diag, (tw_loc){0}, "a picture of %g mm has no room for %d cores", width_mm,
                              d->n_plans);
+    if (height_of(d) * tw_medium_scale(medium, width_mm / width) > TW_CANVAS_MAX)
+        return tw_diag_error(diag, (tw_loc){0}, "the picture would be too high; choose fewer dots per inch");
     TW_TRY(tw_canvas_explain(tw_canvas_open_print(&d->canvas, medium, width, height_of(d), width_mm), diag));
     return finish(d, width, height_of(d), diag);
 }
@@ -347,6 +371,6 @@ tw_status tw_report_costs_picture(const tw_network_plan *const *plan, int n_plan
                                   tw_arena *scratch, tw_diag *diag)
 {
     drawing d = {.plan = plan, .n_plans = n_plans, .scratch = scratch};
-    const tw_medium medium = {picture->image, picture->painter, picture->out};
+    const tw_medium medium = {picture->image, picture->painter, picture->out, picture->dpi};
     return picture->print ? draw_print(&d, &medium, picture->width_mm, diag) : draw_screen(&d, &medium, diag);
 }

@@ -48,12 +48,20 @@ static tw_status choose_cycles(tw_plot *plot)
     const tw_plot_options *o = plot->options;
     int64_t end = cycles_of(plot->plan, plot->first_op, plot->n_ops), to = o->to ? o->to : end;
     plot->origin = cycles_of(plot->plan, 0, plot->first_op);
+    plot->cycles = end;
     if (o->from >= 0 && to <= end && (o->from < to || end == 0)) {
         plot->shown = (tw_span){plot->origin + o->from, plot->origin + to};
         return TW_OK;
     }
     return tw_diag_error(plot->diag, (tw_loc){0}, "no cycles %" PRId64 ":%" PRId64 " to show, there are 0:%" PRId64,
                          o->from, to, end);
+}
+
+tw_status tw_plot_check_dpi(double dpi, tw_diag *diag)
+{
+    enum { LEAST = 36, MOST = 1200 };
+    if (dpi == 0 || (dpi >= LEAST && dpi <= MOST)) return TW_OK;
+    return tw_diag_error(diag, (tw_loc){0}, "a picture has %d to %d dots per inch, not %g", LEAST, MOST, dpi);
 }
 
 tw_status tw_plot_units(double *mm, int *units, tw_diag *diag)
@@ -91,6 +99,7 @@ tw_status tw_report_plot(const tw_plan *plan, const tw_plot_options *options, co
     if (plan->joint) TW_TRY(check_joint(options, diag));
     plot.mm = options->width_mm;
     TW_TRY(tw_plot_units(&plot.mm, &plot.width, diag));
+    TW_TRY(tw_plot_check_dpi(options->dpi, diag));
     TW_TRY(choose_ops(&plot));
     TW_TRY(choose_cycles(&plot));
     plot.arena = tw_arena_new();
@@ -101,6 +110,17 @@ tw_status tw_report_plot(const tw_plan *plan, const tw_plot_options *options, co
 }
 
 /* ---- texts ---- */
+
+const char *tw_plot_window(const tw_plot *plot, char text[TW_PLOT_WINDOW])
+{
+    int64_t from = plot->shown.lo - plot->origin, to = plot->shown.hi - plot->origin;
+    if (from == 0 && to == plot->cycles)
+        snprintf(text, TW_PLOT_WINDOW, "%s cycles", TW_GROUPED(to));
+    else
+        snprintf(text, TW_PLOT_WINDOW, "cycles %s to %s of %s", TW_GROUPED(from), TW_GROUPED(to),
+                 TW_GROUPED(plot->cycles));
+    return text;
+}
 
 void tw_plot_put(tw_plot *plot, double x, double y, tw_anchor anchor, unsigned colour, const char *text)
 {
@@ -137,9 +157,10 @@ static tw_status put_title(tw_plot *plot, const char *what)
 tw_status tw_plot_open(tw_plot *plot, double height, const char *what)
 {
     double all = TW_PLOT_MARGIN + TW_PLOT_LINE + 4 + height + TW_PLOT_MARGIN;
-    if (all * 2 > TW_CANVAS_MAX)
-        return tw_diag_error(plot->diag, (tw_loc){0}, "the picture would be too high; choose one operator");
-    const tw_medium medium = {plot->options->image, plot->painter, plot->out};
+    const tw_medium medium = {plot->options->image, plot->painter, plot->out, plot->options->dpi};
+    if (all * fmax(2, tw_medium_scale(&medium, plot->mm / plot->width)) > TW_CANVAS_MAX)
+        return tw_diag_error(plot->diag, (tw_loc){0},
+                             "the picture would be too high; choose one operator, or fewer dots per inch");
     TW_TRY(tw_canvas_explain(tw_canvas_open_print(&plot->canvas, &medium, plot->width, (int)ceil(all), plot->mm),
                              plot->diag));
     tw_canvas_rect(&plot->canvas, 0, 0, plot->width, ceil(all), TW_PAPER);

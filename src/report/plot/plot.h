@@ -20,6 +20,7 @@ typedef struct tw_plot {
     const tw_plot_options *options;
     int first_op, n_ops; /* that are shown                       */
     tw_span shown;       /* cycles of the plan                   */
+    int64_t cycles;      /* of the operators that are shown      */
     int64_t origin;      /* the cycle of the plan that is called 0 */
     tw_arena *arena;     /* of the picture: a walk rewinds `scratch` */
     tw_arena *scratch;
@@ -45,8 +46,13 @@ tw_status tw_plot_losses(tw_plot *plot);
 
 /* How many units a picture of so many millimetres has; *mm 0: a column of a paper. */
 TW_NODISCARD tw_status tw_plot_units(double *mm, int *units, tw_diag *diag);
+/* Whether a PNG may have so many dots per inch; 0: as it has by default. */
+TW_NODISCARD tw_status tw_plot_check_dpi(double dpi, tw_diag *diag);
 /* Opens a picture of so many units below its title, which says `what` the plan costs. */
 TW_NODISCARD tw_status tw_plot_open(tw_plot *plot, double height, const char *what);
+/* "9'650 cycles", or of a part "cycles 0 to 1'400 of 9'650". */
+enum { TW_PLOT_WINDOW = 4 * TW_GROUPED_MAX };
+const char *tw_plot_window(const tw_plot *plot, char text[TW_PLOT_WINDOW]);
 /* A text of the usual size. */
 void tw_plot_put(tw_plot *plot, double x, double y, tw_anchor anchor, unsigned colour, const char *text);
 /* As much of the text as fits, with an ellipsis; in the arena, NULL when out of memory. */
@@ -81,6 +87,8 @@ void tw_plot_fill_rect(tw_plot *plot, int kind, double x, double y, double w, do
 /* Black or white, whichever is read better on it. */
 unsigned tw_ink_on(unsigned colour);
 unsigned tw_kind_colour(int kind);
+/* What a shape of it is filled with, below any lines. */
+unsigned tw_kind_ground(int kind);
 
 typedef struct tw_legend_item {
     int kind; /* < 0: the text alone */

@@ -193,6 +193,11 @@ static void draw_head(const buffers *b, const panel *p, double y)
         snprintf(text, sizeof text, "%.40s: %s of %s %s", machine->memory[p->memory].name, TW_GROUPED(p->used),
                  TW_GROUPED(p->capacity), unit);
     tw_plot_put(plot, TW_PLOT_MARGIN, y + TW_PLOT_TEXT, TW_LEFT, TW_INK, text);
+    double room = plot->width - 2 * TW_PLOT_MARGIN - tw_canvas_text_width(text, TW_PLOT_TEXT) - 8;
+    snprintf(text, sizeof text, "address, %s", unit);
+    if (tw_canvas_text_width(text, TW_PLOT_TEXT) > room) snprintf(text, sizeof text, "%s", unit);
+    if (tw_canvas_text_width(text, TW_PLOT_TEXT) > room) return; /* the head names the unit, too */
+    tw_plot_put(plot, plot->width - TW_PLOT_MARGIN, y + TW_PLOT_TEXT, TW_RIGHT, TW_FAINT, text);
 }
 
 static void draw_panel(const buffers *b, panel *p, const tw_plot_frame *f, const tw_scale *x)
@@ -234,8 +239,8 @@ static tw_status draw(buffers *b, panel *p, int n_panels, double left)
     tw_plot *plot = b->plot;
     tw_legend_item item[TW_N_KINDS + 1];
     int n_items = list_legend(b, item);
-    char what[TW_GROUPED_MAX * 2];
-    snprintf(what, sizeof what, "%s cycles", TW_GROUPED(plot->shown.hi - plot->shown.lo));
+    char what[TW_PLOT_WINDOW];
+    tw_plot_window(plot, what);
     double height = n_panels * (HEAD + PANEL + PANEL_GAP) + TW_AXIS_X_HEIGHT;
     TW_TRY(tw_plot_open(plot, height + tw_legend_height(plot, item, n_items), what));
     tw_plot_frame f = {left, 0, plot->width - TW_PLOT_MARGIN - left, PANEL};

@@ -37,17 +37,25 @@ unsigned tw_ink_on(unsigned colour)
     return light > 140 ? TW_INK : TW_PAPER;
 }
 
-/* Waiting and partial sums: lines on a pale ground of their colour. Rows that are not over: the ground alone. */
+static bool is_partial(int kind) { return kind < TW_KIND_TILES && kind % TW_N_FORMS == TW_FORM_PARTIAL; }
+
+/* Partial sums have lines on a pale ground of their colour. So has waiting, but quiet beside what works; for a buffer or a row it is the
+ * ground alone. */
+static bool is_hatched(int kind) { return is_partial(kind) || kind == TW_KIND_DATA || kind == TW_KIND_PORT; }
+
+unsigned tw_kind_ground(int kind)
+{
+    unsigned colour = tw_kind_colour(kind);
+    if (is_partial(kind)) return tw_mixed(colour, TW_PAPER, 0.6);
+    return kind > TW_KIND_TILES ? tw_mixed(colour, TW_PAPER, is_hatched(kind) ? 0.95 : 0.86) : colour;
+}
+
 void tw_plot_fill(tw_plot *plot, int kind, const tw_point *p, int n)
 {
     unsigned colour = tw_kind_colour(kind);
-    bool partial = kind < TW_KIND_TILES && kind % TW_N_FORMS == TW_FORM_PARTIAL;
-    if (!partial && kind <= TW_KIND_TILES) {
-        tw_canvas_area(&plot->canvas, p, n, colour);
-        return;
-    }
-    tw_canvas_area(&plot->canvas, p, n, tw_mixed(colour, TW_PAPER, partial ? 0.6 : 0.72));
-    if (partial || kind == TW_KIND_DATA) tw_canvas_hatch(&plot->canvas, p, n, colour);
+    tw_canvas_area(&plot->canvas, p, n, tw_kind_ground(kind));
+    if (is_hatched(kind))
+        tw_canvas_hatch(&plot->canvas, p, n, is_partial(kind) ? colour : tw_mixed(colour, TW_PAPER, 0.66));
 }
 
 void tw_plot_fill_rect(tw_plot *plot, int kind, double x, double y, double w, double h)

@@ -216,8 +216,8 @@ static tw_status draw(gantt *g, double left)
     sort_rows(g, order);
     bool borders = plot->n_ops > 1 && !plot->plan->joint; /* groups run side by side */
     double height = g->n_rows * ROW, names = borders ? TW_PLOT_LINE : 0;
-    char what[TW_GROUPED_MAX * 2];
-    snprintf(what, sizeof what, "%s cycles", TW_GROUPED(plot->shown.hi - plot->shown.lo));
+    char what[TW_PLOT_WINDOW];
+    tw_plot_window(plot, what);
     TW_TRY(tw_plot_open(plot, names + height + TW_AXIS_X_HEIGHT + 2 + tw_legend_height(plot, item, n_items), what));
     tw_plot_frame f = {left, plot->y + names, plot->width - SHARE_WIDTH - left, height};
     tw_scale cycles = {

@@ -83,7 +83,7 @@ static tw_status draw_bar(traffic *t, int op, int operand, const tw_link_use *us
     if (!name) return TW_ERR_NOMEM;
     int hue = tw_operand_hue(&plot->plan->model->op[op], operand);
     tw_plot_put(plot, t->left - 4, y + BAR - 1, TW_RIGHT, TW_INK, name);
-    tw_plot_fill_rect(plot, tw_kind_of(hue, TW_FORM_SOLID), t->left, y, must, BAR);
+    tw_plot_fill_rect(plot, tw_kind_of(hue, TW_FORM_MOVED), t->left, y, must, BAR);
     if (width > must)
         tw_plot_fill_rect(plot, tw_kind_of(hue, TW_FORM_PARTIAL), t->left + must, y, width - must, BAR);
     label_of(use, text);
@@ -123,10 +123,10 @@ static tw_status draw_link(traffic *t, int op, int memory)
     return TW_OK;
 }
 
-/* Dark: must cross; hatched: crosses again. In the colours of the first operand, which stand for all. */
+/* Filled: must cross; hatched: crosses again. In the colours of the first operand, which stand for all. */
 static int list_legend(tw_legend_item item[2])
 {
-    item[0] = (tw_legend_item){tw_kind_of(0, TW_FORM_SOLID), "must cross"};
+    item[0] = (tw_legend_item){tw_kind_of(0, TW_FORM_MOVED), "must cross"};
     item[1] = (tw_legend_item){tw_kind_of(0, TW_FORM_PARTIAL), "crosses again"};
     return 2;
 }

@@ -256,7 +256,7 @@ class NetworkView implements View {
     const proven = (row: Row) => (row.proven === undefined ? null : row.proven ? "yes" : "no");
     const some = (column: Column<Row>) => this.rows.some((row) => column.value(row) !== null && column.value(row) !== 0);
     const unit = this.net.machine.unit;
-    const time: Column<Row> = { key: "time", title: "time", value: (row) => row.cycles ?? null, show: (row) => (row.cycles ? duration(row.cycles, this.clock!, 3) : "–") };
+    const time: Column<Row> = { key: "time", title: "time", value: (row) => row.cycles ?? null, show: (row) => (row.cycles ? duration(row.cycles, this.clock!) : "–") };
     const share = ({ losses }: Row) => (losses?.has_peak ? losses.peak / losses.cycles : null);
     const ofPeak: Column<Row> = { key: "of_peak", title: "of peak", hint: "points per cycle, of the compute engine's peak", value: share, show: (row) => (share(row) === null ? "–" : percent(share(row)!)) };
     const goes: Column<Row> = { key: "losses", title: "where its time goes", value: () => null, show: (row) => (row.losses ? lossStrip(row.losses) : "–") };
