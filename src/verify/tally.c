@@ -13,11 +13,12 @@ bool tw_tally_init(tw_tally *t, const tw_scene *scene, const tw_claims *claims, 
     const tw_platform *p = scene->platform;
     *t = (tw_tally){.scene = scene, .claims = claims};
     t->engine = TW_NEW(arena, tw_engine_use, p->n_engines + 1);
+    t->passed = TW_NEW(arena, tw_tally_passed, p->n_engines + 1);
     t->live = TW_NEW(arena, int64_t, p->n_memories + 1);
     t->pool = TW_NEW(arena, tw_tally_pool, scene->n_buffers + 1);
     t->pool_of = TW_NEW(arena, int, scene->n_buffers + 1);
     for (int b = 0; t->pool_of && b < scene->n_buffers; b++) t->pool_of[b] = -1;
-    return t->engine && t->live && t->pool && t->pool_of;
+    return t->engine && t->passed && t->live && t->pool && t->pool_of;
 }
 
 bool tw_tally_add_pool(tw_tally *t, int first, int said, int64_t slots, tw_arena *arena)
@@ -29,21 +30,11 @@ bool tw_tally_add_pool(tw_tally *t, int first, int said, int64_t slots, tw_arena
 
 /* ---- counting ---- */
 
-static void add_energy(tw_tally *t, int64_t units, int64_t each)
+/* One end of a transfer: a port passes whole words. */
+static void count_side(tw_tally *t, int engine, bool inward, bool reads, int64_t units)
 {
-    int64_t part;
-    if (!tw_ckd_mul(units, each, &part)) t->overflows = true;
-    add(t, &t->sum.energy_fj, part);
-}
-
-/* One end of a transfer: a port may say another energy than its memory, and passes whole words. */
-static void add_side(tw_tally *t, int engine, bool inward, bool reads, int64_t units)
-{
-    const tw_engine *e = &t->scene->platform->engine[engine].is;
-    const tw_port *port = tw_port_at(t->scene, engine, inward, reads);
-    int64_t said = !port ? -1 : reads ? port->read_fj : port->write_fj;
-    int memory = inward == reads ? e->outer : e->memory;
-    add_energy(t, tw_port_words(port, units), said >= 0 ? said : t->scene->platform->memory[memory].is.energy_fj);
+    if (t->scene->platform->n_ports > 0) units = tw_port_words(tw_port_at(t->scene, engine, inward, reads), units);
+    add(t, &t->passed[engine].units[inward][reads], units);
 }
 
 static void count_transfer(tw_tally *t, const tw_instr *i, const tw_moved *moved)
@@ -52,8 +43,8 @@ static void count_transfer(tw_tally *t, const tw_instr *i, const tw_moved *moved
     bool load = i->op == TW_LOAD;
     *(load ? &use->loads : &use->stores) += 1;
     add(t, load ? &use->load_units : &use->store_units, i->work);
-    add_side(t, i->engine, moved->inward, true, moved->reads);
-    add_side(t, i->engine, moved->inward, false, moved->writes);
+    count_side(t, i->engine, moved->inward, true, moved->reads);
+    count_side(t, i->engine, moved->inward, false, moved->writes);
 }
 
 void tw_tally_instr(tw_tally *t, const tw_instr *i, const tw_moved *moved)
@@ -68,7 +59,7 @@ void tw_tally_instr(tw_tally *t, const tw_instr *i, const tw_moved *moved)
     t->sum.execs += i->op != TW_SUM;
     if (i->op != TW_EXEC) return;
     add(t, &t->sum.macs, i->work);
-    add_energy(t, i->work, t->scene->platform->engine[i->engine].is.energy_fj);
+    add(t, &t->passed[i->engine].points, i->work);
 }
 
 void tw_tally_busy(tw_tally *t, int engine, int64_t cycles) { add(t, &t->engine[engine].busy_cycles, cycles); }
@@ -113,6 +104,35 @@ void tw_tally_give(tw_tally *t, int buffer, int64_t end)
     p->next = p->next + 1 == p->slots ? 0 : p->next + 1;
     p->out--;
     p->n_given++;
+}
+
+/* ---- energy ---- */
+
+static void add_energy(tw_tally *t, int64_t units, int64_t each)
+{
+    int64_t part;
+    if (!tw_ckd_mul(units, each, &part)) t->overflows = true;
+    add(t, &t->sum.energy_fj, part);
+}
+
+/* One end of a mover: a port may say another energy than its memory. */
+static void add_side(tw_tally *t, int engine, bool inward, bool reads)
+{
+    const tw_engine *e = &t->scene->platform->engine[engine].is;
+    const tw_port *port = tw_port_at(t->scene, engine, inward, reads);
+    int64_t said = !port ? -1 : reads ? port->read_fj : port->write_fj;
+    int memory = inward == reads ? e->outer : e->memory;
+    add_energy(t, t->passed[engine].units[inward][reads],
+               said >= 0 ? said : t->scene->platform->memory[memory].is.energy_fj);
+}
+
+static void sum_energy(tw_tally *t)
+{
+    for (int e = 0; e < t->scene->platform->n_engines; e++) {
+        const tw_engine *engine = &t->scene->platform->engine[e].is;
+        add_energy(t, t->passed[e].points, engine->energy_fj);
+        for (int side = 0; side < 4 && engine->kind == TW_MOVES; side++) add_side(t, e, side & 1, side >> 1);
+    }
 }
 
 /* ---- comparing ---- */
@@ -221,6 +241,7 @@ void tw_tally_compare(tw_tally *t, tw_fault *fault)
 {
     const tw_claims *said = t->claims;
     if (!said || fault->set) return;
+    sum_energy(t);
     if (t->overflows) tw_fault_set(fault, "the numbers of the report do not fit into 64 bits");
     compare_sum(t, fault);
     for (int e = 0; e < t->scene->platform->n_engines && said->engine; e++) compare_engine(t, e, fault);

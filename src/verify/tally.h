@@ -14,12 +14,18 @@ typedef struct tw_tally_pool {
     int64_t slots, next, n_given, *given_at; /* a ring: when the last ones came back */
 } tw_tally_pool;
 
+typedef struct tw_tally_passed { /* through an engine: what takes energy */
+    int64_t points;
+    int64_t units[2][2]; /* outwards, inwards; written, read */
+} tw_tally_passed;
+
 typedef struct tw_tally {
     const tw_scene *scene;
     const tw_claims *claims; /* NULL: nothing is compared */
     tw_summary sum;
     tw_engine_use *engine;
-    int64_t *live; /* per memory, most units alive: of pools, otherwise set by the checker */
+    tw_tally_passed *passed; /* per engine */
+    int64_t *live;           /* per memory, most units alive: of pools, otherwise set by the checker */
     int n_pools;
     tw_tally_pool *pool;
     int *pool_of;          /* per buffer, -1: none */
