@@ -387,6 +387,18 @@ TEST(layers_with_whole_windows_are_proven_or_nearly_so)
     }
 }
 
+/* A program so short that its ends are a quarter of it: what the array waits for its first sums is part of the bound. The budget is
+ * about half a second. */
+TEST(short_products_on_an_array_are_proven)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_search_options options = {.prove = true, .budget = 6000000};
+    tw_search_result r = result_on(ctx, "matmul:64x64x64,dtype=f32", "kpu", &options);
+    CHECK(r.proven);
+    CHECK_EQ(r.best, 1381);
+    tw_context_free(ctx);
+}
+
 /* A window that is too large to be held whole: everything is searched, and the result says so. */
 TEST(windows_are_cut_where_none_fits)
 {

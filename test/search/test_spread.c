@@ -1,6 +1,7 @@
 /* test/search/test_spread.c - which loops lie over an array: the frames of a space, and how a mapping says it.
  *
  * That the best of these spreads is the best of all is held against trying every spread by test_brute.c. */
+#include "search/pairs.h"
 #include "search/spread.h"
 
 #include "plan/plan.h"
@@ -123,4 +124,47 @@ TEST(short_loops_fill_a_dimension_together)
     CHECK(points / 2 / (double)cycles_of("conv:256x14x14,out=512,kernel=3,pad=1,stride=2,dtype=f32") > 195);
     /* 14 x 14 as 8 and 6 by 8 and 6: 4 + 3 + 3 + 3 passes, 196 of 208. */
     CHECK(points / (double)cycles_of("conv:256x14x14,out=256,kernel=3,pad=1,dtype=f32") > 238);
+}
+
+/* Parts of a loop that is cut behind the indices whose bits are set. */
+static int64_t cut_at(unsigned cuts, int extent, int64_t part[TW_PAIR_LONGEST], int64_t *longest)
+{
+    int64_t n = 0, len = 0;
+    *longest = 0;
+    for (int i = 0; i < extent; i++) {
+        len++;
+        if (i < extent - 1 && !(cuts >> i & 1)) continue;
+        part[n++] = len;
+        *longest = len > *longest ? len : *longest;
+        len = 0;
+    }
+    return n;
+}
+
+static int64_t fewest_passes(int a, int b, int64_t longest_a, int64_t longest_b, int64_t size)
+{
+    int64_t best = INT64_MAX, x[TW_PAIR_LONGEST], y[TW_PAIR_LONGEST], most;
+    for (unsigned i = 0; i < 1u << (a - 1); i++)
+        for (unsigned k = 0; k < 1u << (b - 1); k++) {
+            int64_t n = cut_at(i, a, x, &most), sum = 0;
+            if (most > longest_a) continue;
+            int64_t m = cut_at(k, b, y, &most);
+            if (most > longest_b) continue;
+            for (int64_t u = 0; u < n; u++)
+                for (int64_t v = 0; v < m; v++) sum += (x[u] * y[v] + size - 1) / size;
+            best = sum < best ? sum : best;
+        }
+    return best;
+}
+
+TEST(pairs_of_loops_take_as_few_passes_as_trying_every_cut_finds)
+{
+    static const int extent[][3] = {{7, 7, 16}, {5, 8, 6}, {1, 6, 4}, {8, 3, 5}, {6, 6, 1}};
+    for (size_t i = 0; i < TW_COUNT(extent); i++) {
+        tw_pair pair = {.size = extent[i][2]};
+        tw_pair_measure(&pair, extent[i][0], extent[i][1]);
+        for (int a = 1; a <= extent[i][0]; a++)
+            for (int b = 1; b <= extent[i][1]; b++)
+                CHECK_EQ(pair.passes[a][b], fewest_passes(extent[i][0], extent[i][1], a, b, extent[i][2]));
+    }
 }
