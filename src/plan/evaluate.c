@@ -147,8 +147,11 @@ static bool count_link(const tw_program *p, int m, int o, tw_outline *out)
 
 static bool is_monotone(const tw_program *p)
 {
-    for (int e = 0; e < p->machine->n_engines; e++)
-        if (p->machine->engine[e].count > 1) return false;
+    for (int e = 0; e < p->machine->n_engines; e++) {
+        const tw_engine *engine = &p->machine->engine[e];
+        if (engine->count > 1 || (engine->late && engine->pipelined))
+            return false; /* may wait where it came sooner */
+    }
     for (int m = 1; m < p->machine->n_memories; m++)
         if (p->flow->residency[m][tw_op_output(p->op)].returns) return false;
     return true;

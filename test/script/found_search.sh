@@ -213,4 +213,21 @@ ops:
 YAML
 same_as_exhaustive shared-adder.yaml ticks 2
 
+# Executions that take longer were not tried, although a pipelined engine that writes at its end may be free sooner for it: 221 "proven".
+cat >workload.yaml <<'YAML'
+workload: w
+ops:
+  - name: op
+    compute: multiply-add
+    loops: {c: 3, ox: 4, kx: 1}
+    reduce: [kx]
+    reads: {ifm: {dtype: i16, at: [2*ox + kx - 1], shape: [6]}, w: {role: weights, dtype: i8, at: [c, kx]}}
+    writes: {ofm: {at: [c, ox]}}
+YAML
+cat >map.yaml <<'YAML'
+mapping: {op: {levels: [{at: l3, tiles: {c: 2, ox: 4, kx: 1}}]}}
+YAML
+expect 0 plan workload.yaml -m "$found"/pipelined-late.yaml --mapping=map.yaml --max-buffers=1 --prove -o out
+says out.txt "latency 189 cycles, proven"
+
 exit $failed
