@@ -1,7 +1,7 @@
 // Takes the pictures of the documentation: tools/pictures says how it is called. They are committed, and therefore written
 // with a palette: a third of the bytes.
 import { mkdirSync, writeFileSync } from "node:fs";
-import { crc32, deflateSync } from "node:zlib";
+import { crc32, deflateSync, inflateSync } from "node:zlib";
 import { join, launch, source } from "../test/web/lib.mjs";
 import { makeReports } from "../test/web/reports.mjs";
 import { load, settle, show } from "../test/web/visit.mjs";
@@ -34,12 +34,20 @@ const PICTURES = [
       axis.setCursor(1, 761);
     }),
   },
+  {
+    name: "critical", report: "kpu", tab: "Timeline", part: 0,
+    before: (page) => page.evaluate(() => {
+      window.tw.app.selection.showCritical(true);
+      window.tw.app.axis.show({ from: 0, to: 2500 });
+    }),
+  },
   { name: "buffers", report: "kpu", tab: "Timeline", part: 1 },
   { name: "counters", report: "kpu", tab: "Timeline", part: 2 },
   { name: "tiles", report: "kpu", tab: "Tiles", before: walkTo(4650) },
   { name: "window", report: "conv", tab: "Tiles", before: walkTo(6) },
   { name: "compare", report: "compare", tab: "Compare", height: 900 },
   { name: "network", report: "network", tab: "Network", height: 1000 },
+  { name: "run", report: "network", tab: "Run", height: 640, window: 800, before: (page) => page.waitForFunction(() => window.tw.app.acting) },
 ];
 
 function walkTo(cycle) {
@@ -58,15 +66,36 @@ function placeOf(page, { part, height }) {
 
 // ---- PNG ----
 
-/** Pixels of a PNG, as the browser reads it. */
-function pixelsOf(page, png) {
-  return page.evaluate(async (address) => {
-    const image = await createImageBitmap(await (await fetch(address)).blob());
-    const context = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height }).getContext("2d");
-    context.drawImage(image, 0, 0);
-    const { data } = context.getImageData(0, 0, image.width, image.height);
-    return { width: image.width, height: image.height, words: [...new Uint32Array(data.buffer)] };
-  }, `data:image/png;base64,${png.toString("base64")}`);
+/** Pixels of a PNG of 8 bits per channel that is not interlaced, as the browser's screenshots are. */
+function pixelsOf(png) {
+  const [width, height, channels] = [png.readUInt32BE(16), png.readUInt32BE(20), png[25] === 6 ? 4 : 3];
+  const data = [];
+  for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at))
+    if (png.toString("latin1", at + 4, at + 8) === "IDAT") data.push(png.subarray(at + 8, at + 8 + png.readUInt32BE(at)));
+  const bytes = unfilter(inflateSync(Buffer.concat(data)), width * channels, height, channels);
+  const words = Array.from({ length: width * height }, (_, i) => bytes[i * channels] | (bytes[i * channels + 1] << 8) | (bytes[i * channels + 2] << 16));
+  return { width, height, words };
+}
+
+/** Every line begins with how its bytes are to be added to those on their left and above. */
+function unfilter(lines, length, height, channels) {
+  const out = new Uint8Array(length * height);
+  const paeth = (a, b, c) => {
+    const [pa, pb, pc] = [Math.abs(b - c), Math.abs(a - c), Math.abs(a + b - 2 * c)];
+    return pa <= pb && pa <= pc ? a : pb <= pc ? b : c;
+  };
+  for (let y = 0; y < height; y++) {
+    const filter = lines[y * (length + 1)];
+    for (let x = 0; x < length; x++) {
+      const at = y * length + x;
+      const a = x < channels ? 0 : out[at - channels];
+      const b = y ? out[at - length] : 0;
+      const c = x < channels || !y ? 0 : out[at - length - channels];
+      const guess = [0, a, b, (a + b) >> 1, filter === 4 ? paeth(a, b, c) : 0][filter];
+      out[at] = lines[y * (length + 1) + 1 + x] + guess;
+    }
+  }
+  return out;
 }
 
 const parts = (word) => [word & 255, (word >> 8) & 255, (word >> 16) & 255];
@@ -111,12 +140,13 @@ function encode({ width, height, words }) {
 // ---- the run ----
 
 async function take(browser, reports, picture) {
-  const { page, context } = await load(browser, reports[picture.report], { width: picture.width ?? WIDTH, height: 3000 });
+  const { page, context } = await load(browser, reports[picture.report], { width: picture.width ?? WIDTH, height: picture.window ?? (picture.part === 0 ? 800 : 3000) });
   await show(page, picture.tab);
   await picture.before?.(page);
   await page.waitForTimeout(400); // tables follow the drawings
   await settle(page);
-  const png = encode(await pixelsOf(page, await page.screenshot({ clip: await placeOf(page, picture) })));
+  const taken = await page.screenshot({ clip: await placeOf(page, picture) });
+  const png = encode(pixelsOf(taken));
   await context.close();
   writeFileSync(join(folder, `${picture.name}.png`), png);
   console.log(`docs/pictures/${picture.name}.png: ${(png.length / 1000).toFixed(0)} kB`);
@@ -124,10 +154,11 @@ async function take(browser, reports, picture) {
 }
 
 mkdirSync(folder, { recursive: true });
+const wanted = process.argv.slice(3); // only these, when some are named
 const reports = makeReports(["kpu", "conv", "searched", "compare", "network"]);
 const browser = await launch();
 let small = true;
-for (const picture of PICTURES) small = (await take(browser, reports, picture)) && small;
+for (const picture of PICTURES.filter(({ name }) => !wanted.length || wanted.includes(name))) small = (await take(browser, reports, picture)) && small;
 await browser.close();
 if (!small) console.error(`pictures: one is larger than ${LARGEST / 1000} kB`);
 process.exit(small ? 0 : 1);

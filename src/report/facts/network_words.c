@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 const char *tw_gap_text(double gap, bool proven, char out[TW_GAP_MAX])
 {
@@ -163,11 +162,14 @@ static bool is_repeated(const char *at, size_t n)
     return at[n] == '/' && strncmp(at, at + n + 1, n) == 0 && at[n + 1 + n] == '.';
 }
 
+static char small_letter(char c) { return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); }
+
 /* Whether the last part says only what the one before begins with: "Conv" after "conv1". */
 static bool says_nothing(const char *before, size_t n, const char *last)
 {
-    size_t length = strlen(last);
-    return n >= length && length > 0 && strncasecmp(before, last, length) == 0;
+    size_t same = 0;
+    while (same < n && last[same] && small_letter(before[same]) == small_letter(last[same])) same++;
+    return same > 0 && !last[same];
 }
 
 const char *tw_brief_name(const char *name, tw_arena *arena)
