@@ -12,4 +12,5 @@ int cmd_calibrate(int argc, char **argv);
 int cmd_place(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_machines(int argc, char **argv);
+int cmd_convert(int argc, char **argv);
 #endif

@@ -21,6 +21,7 @@ static const struct {
     {"place", "tilewright place", cmd_place},
     {"compare", "tilewright compare", cmd_compare},
     {"machines", "tilewright machines", cmd_machines},
+    {"convert", "tilewright convert", cmd_convert},
 };
 
 int main(int argc, char **argv)

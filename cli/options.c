@@ -37,6 +37,7 @@ enum {
     KEY_TIME_LIMIT,
     KEY_RULES,
     KEY_ANY_SIZES,
+    KEY_AS,
 };
 
 /* ---- values ---- */
@@ -528,5 +529,27 @@ void cli_options_machines(int argc, char **argv, cli_options *out)
     static const char doc[] = "Lists the built-in machines, or prints the file of one.";
     static const struct argp argp = {0, parse_machines, "[NAME]", doc, 0, 0, 0};
     *out = (cli_options){0};
+    parse(&argp, argc, argv, out);
+}
+
+/* Files of another tool, in any order. */
+static error_t parse_convert(int key, char *arg, struct argp_state *state)
+{
+    static const char *const words[] = {"machine", "workload", NULL};
+    cli_options *o = ((parser *)state->input)->out;
+    if (key == KEY_AS) o->converts_to = value_word(state, "--as", arg, words) == 0 ? "machine" : "workload";
+    if (key == ARGP_KEY_ARG) take_machine(arg, state);
+    if (key == ARGP_KEY_END) require(state, o->machine, "a file of another tool");
+    return key == KEY_AS || key == ARGP_KEY_ARG || key == ARGP_KEY_END ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+void cli_options_convert(int argc, char **argv, cli_options *out)
+{
+    static const char doc[] =
+        "Prints the machine or the layers that files of ZigZag or Timeloop describe together, as a file of ours.";
+    static const struct argp_option options[] = {{"as", KEY_AS, "WHAT", 0, "machine (default) or workload", 0},
+                                                 {0}};
+    static const struct argp argp = {options, parse_convert, "FILE...", doc, 0, 0, 0};
+    *out = (cli_options){.converts_to = "machine"};
     parse(&argp, argc, argv, out);
 }

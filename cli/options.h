@@ -27,12 +27,13 @@ typedef struct cli_options {
     const char *workload, *machine, *mapping;
     const char *machine_file[CLI_MAX_FILES]; /* every -m, of which `machine` is the first */
     int n_machine_files;
-    int rules;            /* of tw_rules, RULES_ALL or RULES_OF_FILES                   */
-    bool any_sizes;       /* a search by other tools' rules: tiles need not divide      */
-    const char *lowering; /* text or @file of lowering configs instead of a mapping, NULL: none */
-    const char *target;   /* of emit                                                    */
-    const char *file;     /* that emit or --plot writes, NULL: none was named           */
-    cli_plot plot;        /* a picture instead of the report                            */
+    int rules;               /* of tw_rules, RULES_ALL or RULES_OF_FILES                   */
+    const char *converts_to; /* of convert: "machine" or "workload"                      */
+    bool any_sizes;          /* a search by other tools' rules: tiles need not divide      */
+    const char *lowering;    /* text or @file of lowering configs instead of a mapping, NULL: none */
+    const char *target;      /* of emit                                                    */
+    const char *file;        /* that emit or --plot writes, NULL: none was named           */
+    cli_plot plot;           /* a picture instead of the report                            */
     tw_search_options search;
     tw_objective objective[CLI_MAX_OBJECTIVES]; /* which search.objective points to */
     double within[CLI_MAX_OBJECTIVES];          /* and search.within                */
@@ -65,4 +66,5 @@ void cli_options_verify(int argc, char **argv, cli_options *out);
 void cli_options_emit(int argc, char **argv, cli_options *out);
 /* out->machine is the name given, or NULL. */
 void cli_options_machines(int argc, char **argv, cli_options *out);
+void cli_options_convert(int argc, char **argv, cli_options *out);
 #endif

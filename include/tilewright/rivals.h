@@ -122,6 +122,9 @@ TW_API TW_NODISCARD tw_status tw_rival_search_all(tw_context *ctx, const tw_riva
 
 /* ---- converting ---- */
 
+/* The machine, and all layers, as files of ours: what is on chip is one memory, and registers are in the energy of a point. */
+TW_API TW_NODISCARD tw_status tw_rival_print_machine(tw_context *ctx, const tw_rival *rival, FILE *out);
+TW_API TW_NODISCARD tw_status tw_rival_print_workload(tw_context *ctx, const tw_rival *rival, FILE *out);
 /* The mapping of a layer as a file of its tool. */
 TW_API TW_NODISCARD tw_status tw_rival_print_mapping(tw_context *ctx, const tw_rival *rival, int layer, FILE *out);
 

@@ -1,6 +1,7 @@
 /* src/api/rivals.c - the public functions about other tools' files, see tilewright/rivals.h. */
 #include "api/options.h"
 #include "plan/context.h"
+#include "rivals/convert.h"
 #include "rivals/rival.h"
 #include "write/json.h"
 
@@ -283,4 +284,24 @@ tw_status tw_rival_print_mapping(tw_context *ctx, const tw_rival *rival, int lay
     if (!l->nest) return tw_diag_error(&ctx->diag, l->loc, "no mapping of '%s' was given", l->name);
     rival->tool->print_mapping(rival, layer, &text);
     return write_text(ctx, &text, out);
+}
+
+static tw_status write_converted(tw_context *ctx, const tw_rival *rival, FILE *out,
+                                 tw_status (*print)(const tw_rival *rival, tw_diag *diag, tw_text *out))
+{
+    tw_text text = {0};
+    tw_status status = print(rival, &ctx->diag, &text);
+    if (status == TW_OK) return write_text(ctx, &text, out);
+    tw_text_release(&text);
+    return status;
+}
+
+tw_status tw_rival_print_machine(tw_context *ctx, const tw_rival *rival, FILE *out)
+{
+    return write_converted(ctx, rival, out, tw_rival_machine_print);
+}
+
+tw_status tw_rival_print_workload(tw_context *ctx, const tw_rival *rival, FILE *out)
+{
+    return write_converted(ctx, rival, out, tw_rival_workload_print);
 }

@@ -47,6 +47,7 @@ typedef struct tw_einsum {
     const char *dim[TW_RIVAL_DIMS];
     int64_t extent[TW_RIVAL_DIMS];
     tw_einsum_operand operand[TW_RIVAL_OPERANDS];
+    bool adds; /* the inputs are added instead of multiplied */
 } tw_einsum;
 /* Bit d of it: whether loop d moves the operand. */
 unsigned tw_einsum_relevant(const tw_einsum_operand *operand);

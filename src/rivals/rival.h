@@ -43,6 +43,8 @@ struct tw_rival_tool {
     void (*print_mapping)(const tw_rival *rival, int layer, tw_text *out);
     /* Whether two layers differ in nothing but their names; NULL: no two are the same. */
     bool (*is_same)(const tw_rival_layer *a, const tw_rival_layer *b);
+    /* The real extent of an axis of an operand, where it is less than what the loops reach; NULL: it never is. */
+    int64_t (*extent_of)(const tw_rival_layer *layer, int operand, int rank);
     bool chooses;      /* `count` of a layer without a nest counts the one that the tool itself would choose */
     bool repeats_keys; /* a key that is there twice is read with a warning, and the last one counts */
 };

@@ -103,6 +103,35 @@ TEST(a_mapping_that_was_found_and_written_counts_the_same_when_it_is_read)
     tw_bench_free(&b);
 }
 
+static const char *convert(tw_bench *b, tw_context *ctx, const tw_rival *rival,
+                           tw_status (*print)(tw_context *ctx, const tw_rival *rival, FILE *out))
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    CHECK_EQ(print(ctx, rival, out), TW_OK);
+    fclose(out);
+    const char *copy = tw_arena_strndup(b->arena, text, n);
+    free(text);
+    return copy;
+}
+
+TEST(a_machine_and_layers_in_our_words_are_files_that_we_read)
+{
+    tw_bench b = tw_bench_new();
+    tw_context *ctx = tw_context_new();
+    const tw_rival *rival = open_set(&b, ctx, FOLDER "array.yaml", tw_read_source(&b, FOLDER "mapping.yaml"));
+    tw_machine machine;
+    tw_model model;
+    CHECK_EQ(tw_read_machine(&b, "m.yaml", convert(&b, ctx, rival, tw_rival_print_machine), &machine), TW_OK);
+    CHECK_EQ(tw_read_model(&b, "w.yaml", convert(&b, ctx, rival, tw_rival_print_workload), &model), TW_OK);
+    CHECK_EQ(model.n_ops, 3);
+    CHECK_EQ(machine.memory[1].size, 4 * 16 + 8 * 4 + 1024); /* weights, sums and the buffer */
+    for (int i = 0; i < model.n_ops; i++) CHECK_EQ(tw_op_points(&model.op[i]), account_of(ctx, rival, i)->macs);
+    tw_context_free(ctx);
+    tw_bench_free(&b);
+}
+
 /* ---- cases made here ---- */
 
 enum { A, B, C, D, DIMS }; /* O[a][b] += W[b][c] * I[a + d][c], and W has d too */

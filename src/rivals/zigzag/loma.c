@@ -150,7 +150,7 @@ static void try_order(walk *w)
     if (w->is_ordered && !tw_zz_order_allows(w->goal->extra->entry, w->c, &w->nest)) return;
     tw_zz_nest nest = w->nest;
     if (!tw_zz_nest_allocate(w->c, &nest, &memory)) {
-        w->out->refused = memory;
+        w->out->refused++;
         return;
     }
     tw_zz_nest_settle(w->c, &nest);
@@ -184,7 +184,7 @@ tw_status tw_zz_orders(const tw_zz_goal *goal, const tw_zz_case *c, tw_diag *dia
               .out = out,
               .is_ordered = goal->extra->entry && goal->extra->entry->n_orders > 0,
               .pulse = {.deadline = diag->deadline}};
-    out->n = 0;
+    out->n = out->refused = 0;
     out->counted = 0;
     TW_TRY(tw_zz_given_nest(goal->extra, c, diag, &out->fixed, &nest));
     if (out->fixed) {
@@ -201,10 +201,53 @@ tw_status tw_zz_orders(const tw_zz_goal *goal, const tw_zz_case *c, tw_diag *dia
                : TW_OK;
 }
 
+/* The least that any nest puts into a memory: what lies over the array, and in the top memory of an operand all of it. Results may
+ * be complete everywhere but beside the multipliers. */
+static double least_bits(const tw_zz_case *c, int memory)
+{
+    tw_zz_nest nest = {0};
+    double bits = 0;
+    for (int d = 0; d < c->n_dims; d++)
+        if (c->steps[d] > 1) {
+            nest.loop[nest.n_loops].dim = d;
+            nest.loop[nest.n_loops++].size = c->steps[d];
+        }
+    for (int i = 0; i < c->n_sharing[memory]; i++) {
+        int o = c->sharing[memory][i].operand, l = c->sharing[memory][i].level;
+        bool top = l == c->operand[o].n_levels - 1;
+        for (int k = 0; k < c->operand[o].n_levels; k++) nest.cut[o][k] = top ? nest.n_loops : 0;
+        double own = tw_zz_tile_bits(c, &nest, o, l);
+        bits += o == 0 && l > 0 && !top ? own * c->operand[o].bits / fmax(c->operand[o].partial_bits, 1) : own;
+    }
+    return bits;
+}
+
+tw_status tw_zz_explain(const tw_zz_goal *goal, bool is_ordered_out, tw_diag *diag)
+{
+    tw_zz_case c;
+    TW_TRY(tw_zz_case_build(goal->machine, goal->einsum, &goal->extra->facts, goal->extra->unrolling, goal->loc,
+                            diag, &c));
+    for (int m = c.n_memories - 1; m >= 0; m--) {
+        const tw_rival_memory *x = &goal->machine->memory[m];
+        double bits = least_bits(&c, m);
+        if (bits <= (double)x->size_bits) continue;
+        return tw_diag_infeasible(
+            diag, goal->loc, "memory '%s' holds %" PRId64 " bits, any mapping of '%s' needs %.0f or more there",
+            x->name, x->size_bits, goal->einsum->name, bits);
+    }
+    if (is_ordered_out)
+        return tw_diag_infeasible(diag, goal->extra->entry->order[0].loc,
+                                  "no order of the loops of '%s' that the array leaves is as this one asks",
+                                  goal->einsum->name);
+    return tw_diag_infeasible(diag, goal->loc,
+                              "no mapping of '%s' was found that fits; that there is none is not proven",
+                              goal->einsum->name);
+}
+
 tw_status tw_zz_loma(const tw_zz_goal *goal, tw_diag *diag, tw_zz_best *out)
 {
     tw_zz_figure best = {INFINITY, INFINITY, 0, 0};
-    const tw_rival_memory *full = goal->machine->memory;
+    int64_t refused = 0;
     *out = (tw_zz_best){.unrolling = -1};
     for (int u = 0; u < goal->extra->n_unrollings; u++) {
         tw_zz_case c;
@@ -213,7 +256,7 @@ tw_status tw_zz_loma(const tw_zz_goal *goal, tw_diag *diag, tw_zz_best *out)
                                 goal->loc, diag, &c));
         TW_TRY(tw_zz_orders(goal, &c, diag, &starts));
         out->counted += starts.counted;
-        full = &goal->machine->memory[starts.refused];
+        refused += starts.refused;
         if (starts.n == 0 || !tw_zz_is_less(starts.figure[0], best)) continue;
         best = starts.figure[0];
         out->nest = starts.nest[0];
@@ -223,7 +266,6 @@ tw_status tw_zz_loma(const tw_zz_goal *goal, tw_diag *diag, tw_zz_best *out)
     out->energy = best.energy;
     out->value = best.value;
     if (out->unrolling >= 0) return TW_OK;
-    return tw_diag_infeasible(diag, goal->loc,
-                              "no order of the loops of '%s' fits; memory '%s' of %" PRId64 " bits is too small",
-                              goal->einsum->name, full->name, full->size_bits);
+    return tw_zz_explain(
+        goal, out->counted + refused == 0 && goal->extra->entry && goal->extra->entry->n_orders > 0, diag);
 }

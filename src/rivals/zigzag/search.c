@@ -403,6 +403,14 @@ static void keep(const climber *k, int unrolling, tw_zz_best *out)
 
 static bool is_done(const climber *k, double bound) { return k->counted >= k->budget || k->record.value <= bound; }
 
+/* Where the tool finds nothing: results complete as far inside as they can be, and all cuts. */
+static void begin_anywhere(climber *k)
+{
+    relax(k->c, 0, &k->now);
+    k->at = nothing;
+    if (is_allowed(k, &k->now)) polish(k);
+}
+
 /* From the tool's best orders uphill, then from disturbed ones. *bound rises to what is found where everything was tried. */
 static tw_status run(climber *k, double *least, tw_diag *diag)
 {
@@ -412,6 +420,7 @@ static tw_status run(climber *k, double *least, tw_diag *diag)
     k->counted = starts.counted;
     k->budget += starts.counted;
     for (int i = 0; i < starts.n; i++) (void)figure_of(k, &starts.nest[i]);
+    if (starts.n == 0) begin_anywhere(k);
     if (starts.fixed || exhaust(k)) {
         *least = k->record.value;
         return TW_OK;

@@ -58,7 +58,7 @@ static void describe_operand(const tw_zz_layer *l, int operand, tw_einsum_operan
 static void describe(const tw_zz_layer *l, const tw_zz_entry *entry, tw_einsum *e, tw_zz_layer_facts *facts)
 {
     static const char *const name[] = {"O", "W", "I"};
-    *e = (tw_einsum){.name = l->name, .n_dims = l->n_dims, .n_operands = TW_ZZ_OPERANDS};
+    *e = (tw_einsum){.name = l->name, .n_dims = l->n_dims, .n_operands = TW_ZZ_OPERANDS, .adds = l->adds};
     facts->is_ordered = true;
     for (int d = 0; d < l->n_dims; d++) {
         e->dim[d] = l->dim[d];
@@ -416,6 +416,12 @@ static bool is_same(const tw_rival_layer *a, const tw_rival_layer *b)
            same_windows(x->layer, y->layer) && same_operands(x->layer, y->layer);
 }
 
+static int64_t real_extent(const tw_rival_layer *layer, int operand, int rank)
+{
+    int64_t most = ((const tw_zz_extra *)layer->extra)->facts.size[operand].most[rank];
+    return most > 0 ? most : INT64_MAX;
+}
+
 /* ---- writing ---- */
 
 static void print_unrolling(const tw_hierarchy *m, const tw_einsum *e, const tw_zz_unrolling *u, tw_text *out)
@@ -511,5 +517,6 @@ const tw_rival_tool tw_zigzag_tool = {.rules = TW_RULES_ZIGZAG,
                                       .search = search,
                                       .print_mapping = print_mapping,
                                       .is_same = is_same,
+                                      .extent_of = real_extent,
                                       .chooses = true,
                                       .repeats_keys = true};

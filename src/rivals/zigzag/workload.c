@@ -216,8 +216,9 @@ static void read_equation(tw_zz_reader *r, tw_fields *f, tw_zz_layer *l)
     scan s = {node->kind == TW_SCALAR ? node->text : "", r->work.arena};
     bool good = take_operand(&s, l, 0, &unknown) && l->order[0] == TW_ZZ_LAYER_O;
     good = good && (take(&s, "+=") || take(&s, "=") || (take(&s, "+") && take(&s, "=")));
-    good = good && take_operand(&s, l, 1, &unknown) && (take(&s, "*") || take(&s, "+")) &&
-           take_operand(&s, l, 2, &unknown);
+    good = good && take_operand(&s, l, 1, &unknown);
+    l->adds = good && take(&s, "+");
+    good = good && (l->adds || take(&s, "*")) && take_operand(&s, l, 2, &unknown);
     skip_blanks(&s);
     if (good && !*s.at) return;
     if (unknown)

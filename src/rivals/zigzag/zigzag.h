@@ -71,6 +71,7 @@ typedef struct tw_zz_layer {
     int n_indices[TW_ZZ_OPERANDS];             /* by LAYER_O, .. */
     int index[TW_ZZ_OPERANDS][TW_RIVAL_RANKS]; /* a dim, or n_dims + a relation */
     int64_t bits[TW_ZZ_OPERANDS], final_bits;
+    bool adds; /* W + I instead of W * I */
 } tw_zz_layer;
 
 /* tw_rival_layer.extra */
@@ -159,9 +160,12 @@ typedef struct tw_zz_starts {
     tw_zz_figure figure[TW_ZZ_STARTS];
     int64_t counted;
     bool fixed;  /* there is nothing to search                                    */
-    int refused; /* the memory in which the last order that does not fit has no room */
+    int refused; /* orders that the files allow, and that do not fit */
 } tw_zz_starts;
 TW_NODISCARD tw_status tw_zz_orders(const tw_zz_goal *goal, const tw_zz_case *c, tw_diag *diag, tw_zz_starts *out);
+/* Says why nothing was found: a memory that cannot hold even the least that any nest puts there, or an order that cannot be; where
+ * it is neither, that nothing was found. */
+tw_status tw_zz_explain(const tw_zz_goal *goal, bool is_ordered_out, tw_diag *diag);
 /* What ZigZag answers, over all unrollings. */
 TW_NODISCARD tw_status tw_zz_loma(const tw_zz_goal *goal, tw_diag *diag, tw_zz_best *out);
 /* Sizes, orders and cuts free. `bound`: no nest of the space is below it. */

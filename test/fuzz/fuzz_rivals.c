@@ -1,0 +1,101 @@
+/* test/fuzz/fuzz_rivals.c - bytes to the readers of other tools' files.
+ *
+ * The first byte picks what the rest is: a an accelerator, m a mapping, w a workload of ZigZag, each with fixed other files; anything
+ * else is a file on its own, of whichever tool it looks like. What is read is counted and, if the layer is small, searched; the
+ * mapping that is found is printed, read again and counts the same. A refusal has a message. */
+#include "core/core.h"
+#include "tilewright/rivals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char accelerator[] =
+    "name: f\nmemories:\n"
+    "  r: {size: 64, r_cost: 1, w_cost: 1, latency: 1, operands: [I2, O], served_dimensions: [],\n"
+    "      ports: [{name: rw_port_1, type: read_write, bandwidth_min: 8, bandwidth_max: 16,\n"
+    "               allocation: [\"I2, tl\", \"I2, fh\", \"O, tl\", \"O, fl\", \"O, th\", \"O, fh\"]}]}\n"
+    "  d: {size: 100000, r_cost: 9, w_cost: 9, latency: 1, operands: [I1, I2, O], served_dimensions: [D1, D2],\n"
+    "      ports: [{name: rw_port_1, type: read_write, bandwidth_min: 8, bandwidth_max: 64,\n"
+    "               allocation: [\"I1, tl\", \"I1, fh\", \"I2, tl\", \"I2, fh\", \"O, tl\", \"O, fl\", \"O, th\", "
+    "\"O, fh\"]}]}\n"
+    "operational_array: {unit_energy: 1, dimensions: [D1, D2], sizes: [2, 3]}\n";
+static const char mapping[] = "- name: default\n  spatial_mapping: {D1: [\"K, 2\"], D2: [\"OX, 3\"]}\n";
+static const char workload[] = "- id: 0\n  operator_type: Conv\n  equation: O[k][ox]+=W[k][c][fx]*I[c][ix]\n"
+                               "  dimension_relations: [ix=1*ox+1*fx]\n  loop_dims: [K, C, OX, FX]\n"
+                               "  loop_sizes: [4, 2, 4, 2]\n  operand_precision: {W: 8, I: 8, O: 16, O_final: 8}\n";
+
+static void expect(bool holds)
+{
+    if (!holds) abort();
+}
+
+static tw_status checked(tw_context *ctx, tw_status status)
+{
+    expect(status == TW_OK || status == TW_ERR_INPUT || status == TW_INFEASIBLE || status == TW_STOPPED);
+    expect(status == TW_OK || tw_context_n_messages(ctx) > 0);
+    return status;
+}
+
+static char *print_mapping(tw_context *ctx, const tw_rival *rival)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    expect(out && tw_rival_print_mapping(ctx, rival, 0, out) == TW_OK);
+    fclose(out);
+    return text;
+}
+
+/* What was found counts the same when it is written and read. */
+static void return_mapping(tw_context *ctx, const tw_rival_text *file, const tw_rival_found *found)
+{
+    const tw_rival *again;
+    const tw_account *account;
+    char *text = print_mapping(ctx, found->rival);
+    const tw_rival_text set[] = {file[0], file[1], {"found", text}};
+    if (tw_rival_n_layers(found->rival) == 1) {
+        expect(tw_rival_parse(ctx, set, 3, &again) == TW_OK);
+        expect(tw_rival_count(ctx, again, 0, TW_RULES_ZIGZAG, &account) == TW_OK);
+        expect(account->cycles == found->account->cycles && account->energy_pj == found->account->energy_pj);
+    }
+    free(text);
+}
+
+static void try_set(const tw_rival_text *file, int n)
+{
+    tw_context *ctx = tw_context_new();
+    tw_rival_search_options how = TW_RIVAL_SEARCH_OPTIONS_INIT;
+    const tw_rival *rival;
+    const tw_account *account;
+    const tw_rival_found *found;
+    how.measure = TW_CYCLES;
+    how.max_nodes = 200;
+    expect(ctx != NULL);
+    tw_context_limit_time(ctx, 2);
+    if (checked(ctx, tw_rival_parse(ctx, file, n, &rival)) == TW_OK && n == 3 &&
+        checked(ctx, tw_rival_count(ctx, rival, 0, tw_rival_rules(rival), &account)) == TW_OK &&
+        checked(ctx, tw_rival_search(ctx, rival, 0, &how, &found)) == TW_OK) {
+        expect(found->bound <= found->value * (1 + 1e-9));
+        return_mapping(ctx, file, found);
+    }
+    tw_context_free(ctx);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) return 0;
+    char *text = strndup((const char *)data + 1, size - 1);
+    expect(text != NULL);
+    tw_rival_text set[] = {{"a", accelerator}, {"w", workload}, {"m", mapping}};
+    static const char letters[] = "awm";
+    const char *which = memchr(letters, data[0], 3);
+    if (which) set[which - letters].text = text;
+    if (which)
+        try_set(set, 3);
+    else
+        try_set(&(tw_rival_text){"one", text}, 1);
+    free(text);
+    return 0;
+}
