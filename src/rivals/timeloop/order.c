@@ -23,12 +23,15 @@ typedef struct tile {
     bool settled;         /* every further loop multiplies                          */
     bool jumped;          /* it moved along an axis by whole tiles: no neighbour has what enters, then and later */
     double part;          /* words that a step of its innermost moving loop brings  */
-    int64_t reach[TW_RIVAL_RANKS], first[TW_RIVAL_RANKS], sum[TW_RIVAL_RANKS];
 } tile;
+typedef struct box { /* of the tile of an operand that slides: its sizes, its first step, and all of them */
+    int64_t reach[TW_RIVAL_RANKS], first[TW_RIVAL_RANKS], sum[TW_RIVAL_RANKS];
+} box;
 
 typedef struct walk {
     tw_tl_order_search *s;
     const tw_tl_price *p;
+    bool slides;                        /* some operand does */
     double left[TW_RIVAL_MEMORIES + 1]; /* iterations over time in the blocks outside of m - 1 and further: [m] */
     tw_tl_orders at;
 } walk;
@@ -36,77 +39,89 @@ typedef struct walk {
 typedef struct state {
     int64_t inner[TW_RIVAL_DIMS]; /* iterations inside of the loop at hand, fan-outs included */
     tile tile[TW_TL_HANDOVERS];   /* as many as there are handovers                           */
+    box box[TW_TL_HANDOVERS];     /* the same, where an operand slides                        */
 } state;
 
 static void copy_state(const walk *w, const state *from, state *to)
 {
     memcpy(to, from, offsetof(state, tile) + (size_t)w->p->n_handovers * sizeof(tile));
+    if (w->slides) memcpy(to->box, from->box, (size_t)w->p->n_handovers * sizeof(box));
 }
 
 /* ---- one loop around one tile ---- */
 
-static double entering(const tile *t, int n_ranks, const int64_t *move)
+static double entering(const tile *t, const box *b, int n_ranks, const int64_t *move)
 {
     double overlap = 1;
-    for (int r = 0; r < n_ranks; r++) overlap *= (double)tw_max(0, t->reach[r] - move[r]);
+    for (int r = 0; r < n_ranks; r++) overlap *= (double)tw_max(0, b->reach[r] - move[r]);
     return t->volume - overlap;
 }
 
 /* A loop that moves a tile for the first time. */
-static void move_first(tile *t, const tw_einsum_operand *op, const int64_t *step, double bound)
+static void move_first(tile *t, box *b, const tw_einsum_operand *op, const int64_t *step, double bound)
 {
     bool sums = false;
     t->still = false;
-    t->part = entering(t, op->n_ranks, step);
+    t->part = entering(t, b, op->n_ranks, step);
     t->words = t->volume + (bound - 1) * t->part;
     for (int r = 0; r < op->n_ranks; r++) {
-        t->first[r] = t->sum[r] = step[r];
+        b->first[r] = b->sum[r] = step[r];
         sums |= step[r] != 0 && op->rank[r].n_terms > 1;
     }
     t->settled = !sums;
 }
 
 /* A loop that moves it again: the box may be where it was, or one step of the innermost loop on. */
-static void move_again(tile *t, const tw_einsum_operand *op, const int64_t *step, double bound)
+static void move_again(tile *t, box *b, const tw_einsum_operand *op, const int64_t *step, double bound)
 {
     bool zero = true, same = true, other = false;
     for (int r = 0; r < op->n_ranks; r++) {
-        int64_t move = step[r] - t->sum[r];
+        int64_t move = step[r] - b->sum[r];
         zero &= move == 0;
-        same &= move == t->first[r];
-        other |= step[r] != 0 && t->first[r] == 0;
-        t->sum[r] += step[r];
+        same &= move == b->first[r];
+        other |= step[r] != 0 && b->first[r] == 0;
+        b->sum[r] += step[r];
     }
     double brings = zero ? 0 : same ? t->part : t->volume;
     t->words = bound * t->words - (bound - 1) * (t->volume - brings);
     t->settled = other;
 }
 
-static void put_around(const walk *w, const tw_tl_handover *h, tile *t, int dim, double bound, int64_t inner)
+typedef struct loop { /* to be put around tiles */
+    int dim;
+    double bound;
+    int64_t inner; /* iterations of the dimension inside of it */
+} loop;
+
+/* The same for the tile of an operand that slides. */
+static void slide(const tw_einsum_operand *op, tile *t, box *b, loop l)
 {
-    const tw_tl_space *s = w->p->space;
-    const tw_einsum_operand *op = &s->einsum->operand[h->operand];
-    bool moves = s->relevant[h->operand] >> dim & 1;
-    t->jumped |= s->jumps[h->operand] >> dim & 1;
-    if (t->settled || (!moves && !t->still)) {
-        t->words *= bound;
-        return;
-    }
-    if (!moves) return;
-    if (!s->slides[h->operand]) {
-        t->words *= bound;
-        t->still = false;
-        t->settled = true;
-        return;
-    }
     int64_t step[TW_RIVAL_RANKS] = {0};
     for (int r = 0; r < op->n_ranks; r++)
         for (int i = 0; i < op->rank[r].n_terms; i++)
-            if (op->rank[r].term[i].dim == dim) step[r] += op->rank[r].term[i].coefficient * inner;
+            if (op->rank[r].term[i].dim == l.dim) step[r] += op->rank[r].term[i].coefficient * l.inner;
     if (t->still)
-        move_first(t, op, step, bound);
+        move_first(t, b, op, step, l.bound);
     else
-        move_again(t, op, step, bound);
+        move_again(t, b, op, step, l.bound);
+}
+
+static void put_around(const walk *w, state *at, int i, loop l)
+{
+    const tw_tl_space *s = w->p->space;
+    int o = w->p->handover[i].operand;
+    tile *t = &at->tile[i];
+    bool moves = s->relevant[o] >> l.dim & 1;
+    if (w->slides && s->jumps[o] >> l.dim & 1) t->jumped = true;
+    if (t->settled || (!moves && !t->still)) {
+        t->words *= l.bound;
+    } else if (moves && !s->slides[o]) {
+        t->words *= l.bound;
+        t->still = false;
+        t->settled = true;
+    } else if (moves) {
+        slide(&s->einsum->operand[o], t, &at->box[i], l);
+    }
 }
 
 /* ---- a finished nest ---- */
@@ -128,11 +143,33 @@ static double cycles_at(const walk *w, const state *at, int m)
     return tw_tl_cycles(&p->space->machine->memory[m], p->space->n_operands, reads, writes, w->s->cycles);
 }
 
+/* Whether a memory is asked for more than it has, or so nearly that the tool's own steps decide. */
+static bool is_busy(const walk *w, const state *at, int m)
+{
+    const tw_tl_price *p = w->p;
+    const tw_tl_space *s = p->space;
+    double reads = 0, writes = 0, most = w->s->cycles * (1 - 1e-9);
+    for (int o = 0; o < s->n_operands; o++) {
+        reads += p->array_reads[m][o];
+        writes += p->array_writes[m][o];
+    }
+    for (int i = 0; i < p->n_handovers; i++) {
+        const tw_tl_handover *h = &p->handover[i];
+        double words = at->tile[i].words;
+        if (h->from == m) reads += words * h->differ;
+        if (h->from == m && h->own_from > 0) writes += words * h->differ;
+        if (h->to == m) writes += words;
+    }
+    return reads > s->read_bw[m] * most || writes > s->write_bw[m] * most ||
+           reads + writes > s->shared_bw[m] * most;
+}
+
 static double cycles_of(const walk *w, const state *at)
 {
     double cycles = w->s->cycles;
     for (int m = 0; m < w->p->space->n_memories; m++)
-        if (w->p->space->machine->memory[m].n_ports > 0) cycles = fmax(cycles, cycles_at(w, at, m));
+        if (w->p->space->machine->memory[m].n_ports > 0 && is_busy(w, at, m))
+            cycles = fmax(cycles, cycles_at(w, at, m));
     return cycles;
 }
 
@@ -144,7 +181,7 @@ static void finish(walk *w, const state *at)
     s->counted++;
     if (p->exact && !s->rough) {
         for (int i = 0; i < p->n_handovers; i++)
-            cost.energy_pj += tw_tl_price_of(p, &p->handover[i], round(at->tile[i].words));
+            cost.energy_pj += tw_tl_price_of(p, &p->handover[i], at->tile[i].words);
         cost.cycles = cycles_of(w, at);
         cost.energy_pj += p->leak_pj * cost.cycles;
         cost.cycles += p->space->latency;
@@ -196,7 +233,7 @@ static void add_loop(walk *w, state *at, int m, int d)
 {
     double bound = w->s->factor[m][d];
     for (int i = 0; i < w->p->n_handovers; i++)
-        if (w->p->handover[i].to > m) put_around(w, &w->p->handover[i], &at->tile[i], d, bound, at->inner[d]);
+        if (w->p->handover[i].to > m) put_around(w, at, i, (loop){d, bound, at->inner[d]});
     at->inner[d] = (int64_t)((double)at->inner[d] * bound);
     w->at.dim[m][w->at.n[m]++] = d;
 }
@@ -215,14 +252,27 @@ static unsigned may_be_next(const walk *w, int m, unsigned left)
     return left;
 }
 
+/* All loops that are left in the block, in any order that is allowed. */
+static void add_rest(walk *w, const state *at, int m, unsigned left)
+{
+    state with;
+    copy_state(w, at, &with);
+    while (left) {
+        int d = __builtin_ctz(may_be_next(w, m, left));
+        add_loop(w, &with, m, d);
+        left &= ~(1u << d);
+    }
+    double outside = m > 0 ? w->left[m - 1] : 1;
+    if (w->s->every || !is_hopeless(w, &with, outside)) next_block(w, &with, m - 1);
+}
+
 static void next_loop(walk *w, const state *at, int m, unsigned left, double rest)
 {
-    if (left == 0) {
-        next_block(w, at, m - 1);
+    int n = w->at.n[m];
+    if (!matters(w, at, m, left)) {
+        add_rest(w, at, m, left);
         return;
     }
-    bool branch = matters(w, at, m, left);
-    int n = w->at.n[m];
     unsigned next = may_be_next(w, m, left);
     for (int d = 0; d < w->p->space->n_dims; d++) {
         if (!(next >> d & 1)) continue;
@@ -231,8 +281,7 @@ static void next_loop(walk *w, const state *at, int m, unsigned left, double res
         w->at.n[m] = n;
         add_loop(w, &with, m, d);
         double outside = rest / w->s->factor[m][d];
-        if (!is_hopeless(w, &with, outside)) next_loop(w, &with, m, left & ~(1u << d), outside);
-        if (!branch) return;
+        if (w->s->every || !is_hopeless(w, &with, outside)) next_loop(w, &with, m, left & ~(1u << d), outside);
     }
 }
 
@@ -278,7 +327,7 @@ static void begin(const walk *w, state *at)
     for (int d = 0; d < p->space->n_dims; d++) at->inner[d] = 1;
     for (int i = 0; i < p->n_handovers; i++) {
         tile *t = &at->tile[i];
-        t->volume = t->words = tile_of(w, &p->handover[i], t->reach);
+        t->volume = t->words = tile_of(w, &p->handover[i], at->box[i].reach);
         t->still = true;
         t->settled = t->jumped = false;
     }
@@ -288,6 +337,7 @@ void tw_tl_order_best(tw_tl_order_search *s)
 {
     walk w = {.s = s, .p = s->price};
     state at;
+    for (int o = 0; o < s->price->space->n_operands; o++) w.slides |= s->price->space->slides[o];
     double left = 1;
     for (int m = 0; m < s->price->space->n_memories; m++) {
         for (int d = 0; d < s->price->space->n_dims; d++) left *= s->factor[m][d];

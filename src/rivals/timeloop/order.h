@@ -29,6 +29,7 @@ typedef struct tw_tl_order_search {
     /* What a mapping really costs where the price is not exact or rough. */
     bool (*recount)(void *user, const tw_tl_orders *orders, tw_tl_cost *cost);
     void *user;
+    bool every; /* nothing is cut: for measuring */
     bool found; /* something better than `best` was when it began; then it is that one */
     tw_tl_cost best;
     tw_tl_orders orders;

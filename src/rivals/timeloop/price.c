@@ -51,15 +51,22 @@ static double overlapping(const tw_tl_price *p, int o, int first, int last)
     return n;
 }
 
-static double up(double words, double block) { return ceil(words / block); }
+/* Blocks of so many words, a whole number below 2^52. */
+static inline double up(double words, double block)
+{
+    double blocks = (double)(int64_t)(words / block);
+    return blocks * block < words ? blocks + 1 : blocks;
+}
+static inline double share(double words, double block) { return words / block; }
 
 /* Reads and updates of one outer instance and fills of one inner instance, counted in blocks that `round` makes of words. */
-static double energy(const tw_tl_price *p, const tw_tl_handover *h, double words, double (*round)(double, double))
+static inline __attribute__((always_inline)) double energy(const tw_tl_price *p, const tw_tl_handover *h,
+                                                           double words, double (*round)(double, double))
 {
     const tw_rival_memory *from = &p->space->machine->memory[h->from], *to = &p->space->machine->memory[h->to];
     double out = words * h->differ, blocks = (double)from->block_words;
     double pj = round(out - h->own_from, blocks) * from->read_pj;
-    if (p->space->einsum->operand[h->operand].updated) pj += round(out, blocks) * from->update_pj;
+    if (h->own_from > 0) pj += round(out, blocks) * from->update_pj;
     return pj * h->clusters_from +
            round(words - h->own_to, (double)to->block_words) * to->write_pj * h->clusters_to;
 }
@@ -68,8 +75,6 @@ double tw_tl_price_of(const tw_tl_price *p, const tw_tl_handover *h, double word
 {
     return energy(p, h, words, up);
 }
-
-static double share(double words, double block) { return words / block; }
 
 /* The line below the energy of a handover. Children that overlap may get parts from each other: then one of them may be all that
  * reads, and where there are several outer instances the tool spreads what neighbours hand on over all of them. */
