@@ -556,6 +556,15 @@ static int first_part(net_session *s)
         fprintf(stderr, "tilewright: %s: not for networks, only for single operators\n", unfit);
         return EXIT_USAGE;
     }
+    const char *folder = s->options->folder, *trace = s->options->trace;
+    if (folder && !s->options->dump && !output_folder_is_possible(folder)) {
+        fprintf(stderr, "tilewright: cannot write to the folder '%s': %s\n", folder, strerror(errno));
+        return EXIT_WRITING;
+    }
+    if (trace && !output_path_is_possible(trace)) {
+        output_complain(trace);
+        return EXIT_WRITING;
+    }
     return status_exit(s->ctx, s->ctx ? open_network(s) : TW_ERR_NOMEM);
 }
 
