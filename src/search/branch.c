@@ -23,8 +23,6 @@ enum {
     LAST_LOOKS = 300,   /* the same, mappings                               */
     /* Pieces of work of a tenth of a microsecond each, as a simulated instruction is one. Measured: on all kinds of
      * machine a second is 8 to 15 million. */
-    WEIGH_WORK = 20,   /* a mapping of the shortlist                       */
-    LOOK_WORK = 1,     /* a choice of its sizes                            */
     ASK_WORK = 6,      /* a bound that is compared with the best           */
     NODE_WORK = 5,     /* a node, and one more for two of its variables    */
     RUN_WORK = 40,     /* a program, besides its instructions              */
@@ -737,6 +735,9 @@ static tw_status run_first(branch *b, bool one)
 
 /* ---- descents ---- */
 
+/* Whether estimates of time are about the goals. */
+static bool is_timed(const branch *b) { return tw_shortlist_suits(b->space, b->goals); }
+
 /* Whether a frame before this one differs only in what an array unrolls, which costs time alone. */
 static bool is_seen(const branch *b, int frame)
 {
@@ -787,14 +788,21 @@ static tw_status run_descent(branch *b, int frame, const tw_part *start)
     return status;
 }
 
+/* Whether descents lead anywhere: what they are guided by says little of time, so not to programs that may take so many
+ * cycles at most. */
+static bool has_descents(const branch *b)
+{
+    tw_measure first = b->goals->goal[0].measure;
+    bool suits = first == TW_EDP || ((first == TW_ENERGY || first == TW_TRAFFIC) && !is_timed(b));
+    return suits && !b->space->rules->nests && !b->options->exhaustive && !b->goals->pareto &&
+           !b->out->front.counts;
+}
+
 /* Descents in every frame, from tiles as large as fit and from those that grow in different ways. */
 static tw_status run_descents(branch *b)
 {
     enum { WAYS = 3 };
-    tw_measure first = b->goals->goal[0].measure;
-    bool suits = first == TW_ENERGY || first == TW_EDP || first == TW_TRAFFIC;
-    if (!suits || b->space->rules->nests || b->options->exhaustive) return TW_OK;
-    if (b->goals->pareto || b->out->front.counts) return TW_OK;
+    if (!has_descents(b)) return TW_OK;
     aim(b);
     for (int i = 0; i < b->space->n_frames && !is_over(b) && b->budget > 0 && !is_good(b); i++) {
         if (is_seen(b, i)) continue;
@@ -888,12 +896,20 @@ static bool has_shortlist(const branch *b)
     return !counts && b->goals->n == 1 && b->goals->goal[0].measure != TW_PEAK && tw_shortlist_serves(b->space);
 }
 
+/* An empty one, which may take half of what is left: the rest is for simulating what is on it. */
+static tw_shortlist new_shortlist(const branch *b)
+{
+    tw_shortlist shortlist = tw_shortlist_of(b->space, b->goals, b->deadline);
+    shortlist.most_work = b->budget / 2;
+    return shortlist;
+}
+
 /* The frames with so many tiled levels, by the estimates that the shortlist is about. */
 static tw_status run_frames(branch *b, int tiled, double below, tw_wide before, tw_shortlist *shortlist)
 {
     for (int i = 0; i < b->space->n_frames; i++)
         if (b->space->frame[i].n_tiled == tiled) tw_shortlist_add(b->space, i, below, shortlist);
-    spend(b, WEIGH_WORK * shortlist->n_weighed + LOOK_WORK * shortlist->n_looked);
+    spend(b, tw_shortlist_work(shortlist));
     be_patient(b);
     return serve(b, shortlist, before);
 }
@@ -902,7 +918,7 @@ static tw_status run_frames(branch *b, int tiled, double below, tw_wide before, 
 static tw_status run_estimates(branch *b, tw_wide before, tw_shortlist *shortlist)
 {
     for (int tiled = 1; tiled <= TW_SHORTLIST_LEVELS && !is_over(b) && !is_near(b); tiled++) {
-        *shortlist = tw_shortlist_of(b->space, b->goals, b->deadline);
+        *shortlist = new_shortlist(b);
         TW_TRY(run_frames(b, tiled, shortlist_best(b, before), before, shortlist));
     }
     return TW_OK;
@@ -913,7 +929,7 @@ static tw_status run_doubtful(branch *b, tw_shortlist *shortlist)
 {
     for (int tiled = 1; tiled <= TW_SHORTLIST_LEVELS && !is_over(b) && !is_near(b); tiled++) {
         const tw_front *front = &b->out->front;
-        *shortlist = tw_shortlist_of(b->space, b->goals, b->deadline);
+        *shortlist = new_shortlist(b);
         if (front->n == 0 || !tw_shortlist_doubt(shortlist, &front->best[0].value)) break;
         bool timed = shortlist->goal.measure == TW_CYCLES; /* then the estimate is above the best by itself */
         double below = timed ? INFINITY : shortlist_best(b, INT64_MAX);
@@ -1035,9 +1051,10 @@ static tw_status run_rounds(branch *b)
     if (b->start) TW_TRY(run_start(b));
     bool known = b->out->front.n > 0 && !b->foreign; /* then an earlier search has made these */
     if (!known && !b->space->reductions) TW_TRY(run_first(b, true));
+    if (!known && is_timed(b) && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
     if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_descents(b));
-    if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
-    bool others = !known && !b->space->reductions && !tw_shortlist_suits(b->space, b->goals);
+    if (!known && !is_timed(b) && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
+    bool others = !known && !b->space->reductions && !is_timed(b);
     if (others && !is_over(b) && !is_near(b) && b->budget > 0) TW_TRY(run_first(b, false));
     if (atomic_load(&b->stop) != 0 && b->out->front.n == 0) {
         b->out->ending = (tw_ending)atomic_load(&b->stop);

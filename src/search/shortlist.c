@@ -21,6 +21,7 @@ enum {
     ALL_LOOKS = 300000,  /* and of all; but of each                               */
     FEW_LOOKS = 5000,    /* so many                                               */
     EXECS = 32,          /* so many executions count as a cycle: short programs first */
+    WEIGH_WORK = 20,     /* of weighing a nest                                    */
     MOST_PLACES = TW_SHORTLIST_LEVELS * TW_MAX_LOOPS,
 };
 
@@ -977,6 +978,7 @@ tw_shortlist tw_shortlist_of(const tw_space *s, const tw_goals *goals, const tw_
                           .cycles = cycles >= 0 ? (int64_t)cycles : INT64_MAX,
                           .above = -1,
                           .energy = energy >= 0 ? slack * (double)energy : INFINITY,
+                          .most_work = INT64_MAX,
                           .deadline = deadline};
 }
 
@@ -990,14 +992,20 @@ bool tw_shortlist_doubt(tw_shortlist *shortlist, const tw_goal_value *best)
     return true;
 }
 
+int64_t tw_shortlist_work(const tw_shortlist *shortlist)
+{
+    return shortlist->n_looked + WEIGH_WORK * shortlist->n_weighed;
+}
+
 void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *shortlist)
 {
+    int64_t left = tw_max(0, shortlist->most_work - tw_shortlist_work(shortlist));
     cook c = {.s = s,
               .f = &s->frame[frame],
               .shortlist = shortlist,
               .below = below,
-              .left = MOST_WEIGHED,
-              .looks_left = tw_clamp(ALL_LOOKS - shortlist->n_looked, FEW_LOOKS, MOST_LOOKS),
+              .left = tw_min(MOST_WEIGHED, left / WEIGH_WORK),
+              .looks_left = tw_min(left, tw_clamp(ALL_LOOKS - shortlist->n_looked, FEW_LOOKS, MOST_LOOKS)),
               .pulse = {.deadline = shortlist->deadline},
               .windows = tw_op_windows(s->op)};
     if (c.f->n_tiled > TW_SHORTLIST_LEVELS) return;

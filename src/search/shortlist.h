@@ -37,6 +37,7 @@ typedef struct tw_shortlist {
     double energy;  /* that it may take, INFINITY: any amount                       */
     int n;
     int64_t n_weighed, n_looked;                     /* nests, and choices of sizes */
+    int64_t most_work;                               /* pieces of work that it may take */
     const tw_deadline *deadline;                     /* that may end it, NULL: none  */
     tw_candidate candidate[TW_SHORTLIST_CANDIDATES]; /* the best first, of each choice of sizes one */
 } tw_shortlist;
@@ -51,6 +52,8 @@ tw_shortlist tw_shortlist_of(const tw_space *space, const tw_goals *goals, const
 /* Looks only at programs whose estimate is too high by a little: above the cycles that are allowed or, if time itself is
  * made small, above those of the best. False: cycles decide nothing there. */
 bool tw_shortlist_doubt(tw_shortlist *shortlist, const tw_goal_value *best);
+/* Pieces of work that were done for it. */
+int64_t tw_shortlist_work(const tw_shortlist *shortlist);
 /* Puts in what a frame has that weighs less than `below`, as far as it is among the best. */
 void tw_shortlist_add(const tw_space *space, int frame, double below, tw_shortlist *shortlist);
 /* NULL in *out when the space does not have it. */
