@@ -340,7 +340,7 @@ static tw_status run_stage(course *c, const tw_goal *goal, int64_t budget, const
     }
     *out = (finding){0};
     if (hunt.front.n > 0) *out = finding_of(&hunt, &hunt.front.best[0], 0);
-    bool told = c->hunt.ending != TW_END_DONE && c->hunt.ending != TW_END_GAP;
+    bool told = c->hunt.ending != TW_END_DONE; /* by an objective that counts more */
     if (hunt.ending == TW_END_STOPPED || (budget == 0 && hunt.ending != TW_END_DONE && !told))
         c->hunt.ending = hunt.ending;
     add_stage(c, &stage, &hunt);

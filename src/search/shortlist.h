@@ -20,6 +20,7 @@
 enum {
     TW_SHORTLIST_LEVELS = 2, /* frames with more tiled levels are left to others */
     TW_SHORTLIST_CANDIDATES = 24,
+    TW_SHORTLIST_EXECS = 32, /* so many executions count as a cycle: of equal nests short programs come first */
 };
 typedef struct tw_candidate { /* a mapping, buffers open */
     int frame;
@@ -36,8 +37,11 @@ typedef struct tw_shortlist {
     int64_t above;  /* and takes more than                              */
     double energy;  /* that it may take, INFINITY: any amount                       */
     int n;
-    int64_t n_weighed, n_looked;                     /* nests, and choices of sizes */
-    int64_t most_work;                               /* pieces of work that it may take */
+    int64_t n_weighed, n_looked; /* nests, and choices of sizes */
+    int64_t most_work;           /* pieces of work that it may take */
+    int64_t execs;               /* that count as a cycle           */
+    int n_tried;
+    const tw_candidate *tried;                       /* those that are not put in again */
     const tw_deadline *deadline;                     /* that may end it, NULL: none  */
     tw_candidate candidate[TW_SHORTLIST_CANDIDATES]; /* the best first, of each choice of sizes one */
 } tw_shortlist;
