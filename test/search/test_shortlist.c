@@ -58,16 +58,17 @@ TEST(less_energy_within_a_latency_is_found_with_the_budget_of_a_layer)
 {
     static const tw_objective list[] = {{TW_CYCLES, NULL}, {TW_ENERGY, NULL}};
     static const double within[] = {0.01, 0};
-    static const char spec[] = "conv:96x196x1,out=576,kernel=1,dtype=f32"; /* of MobileNetV2 */
-    tw_search_options strict = as_layer, tolerant = as_layer;
-    strict.objective = tolerant.objective = list;
-    strict.n_objectives = tolerant.n_objectives = 2;
+    tw_search_options tolerant = as_layer;
+    tolerant.objective = list;
     tolerant.within = within;
+    tolerant.n_objectives = 2;
+    tolerant.size = sizeof tolerant;
     tw_context *ctx = tw_context_new();
-    const tw_search_result *a = tw_plan_search_result(plan_of(ctx, spec, &strict), 0);
-    const tw_search_result *b = tw_plan_search_result(plan_of(ctx, spec, &tolerant), 0);
-    CHECK(b->value[0] <= 1.01 * a->value[0]);
-    CHECK(2 * b->value[1] < a->value[1]);
+    /* Of MobileNetV2; with the fewest cycles alone it takes 490 uJ, and 180 must be. */
+    const tw_plan *plan = plan_of(ctx, "conv:96x196x1,out=576,kernel=1,dtype=f32", &tolerant);
+    const tw_search_result *r = tw_plan_search_result(plan, 0);
+    CHECK(r->value[0] <= 1.01 * r->least[0] && r->value[0] < 46000);
+    CHECK(r->value[1] < 210e9);
     tw_context_free(ctx);
 }
 
