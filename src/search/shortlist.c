@@ -865,7 +865,7 @@ static void measure_level(cook *c, int t)
     for (int o = 0; o < s->op->n_operands; o++) {
         c->units[t][o] = s->elem_units[o] * tw_footprint_most(s, o, len);
         c->sweep[t][o] = sweep_of(c, o, n_tiles, len);
-        c->fresh[t][o] = fresh_of(c, t, o);
+        c->fresh[t][o] = c->windowed ? fresh_of(c, t, o) : c->sweep[t][o];
     }
     measure_shapes(c, t);
 }
@@ -1131,6 +1131,16 @@ bool tw_shortlist_doubt(tw_shortlist *shortlist, const tw_goal_value *best)
     return true;
 }
 
+/* Whether windows of an operand may slide behind a mover of its own direction: what slides behind stores is not estimated well
+ * enough, a sweep that begins waits for them. */
+static bool may_slide(const tw_space *s)
+{
+    for (int m = 1; m < s->machine->n_memories; m++)
+        for (int o = 0; o < tw_op_output(s->op); o++)
+            if (s->slides[m][o] && s->machine->engine[s->mover[m][o]].carries != TW_BOTH_WAYS) return true;
+    return false;
+}
+
 int64_t tw_shortlist_work(const tw_shortlist *shortlist)
 {
     return shortlist->n_looked + WEIGH_WORK * shortlist->n_weighed;
@@ -1149,8 +1159,7 @@ void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *
               .windows = tw_op_windows(s->op)};
     if (c.f->n_tiled > TW_SHORTLIST_LEVELS) return;
     c.candidate.frame = frame;
-    for (int m = 1; m < s->machine->n_memories; m++)
-        for (int o = 0; o < s->op->n_operands; o++) c.windowed |= s->slides[m][o] != 0;
+    c.windowed = may_slide(s);
     c.slack = slack_of(&c);
     if (!is_wanted(&c, compute_of(&c), 0, &(loads){0})) return;
     for (int t = 0; t < c.f->n_tiled; t++)
