@@ -91,6 +91,14 @@ static const target before_networks[] = {
      0,
      1},
 };
+/* So little memory that windows of a convolution have to slide. */
+#define LITTLE                                                                                                 \
+    "machine: little\nunit: byte\ntiming: async\nmemories:\n"                                                  \
+    "  - {name: dram, size: unlimited, energy: 100 pJ}\n  - {name: l1, size: 5 KiB, energy: 1 pJ}\nengines:\n" \
+    "  - {name: in, between: [dram, l1], carries: in, cost: {latency: 4, per_cycle: 1}}\n"                     \
+    "  - {name: out, between: [dram, l1], carries: out, cost: {latency: 4, per_cycle: 4}}\n"                   \
+    "  - {name: mac, computes: [multiply-add], memory: l1, energy: 0.1 pJ, cost: {array: [8, 16]}}\n"
+#define SLIDING "conv:8x64x32,out=8,kernel=3,pad=1,dtype=i8,out_dtype=i8,accumulator=i32"
 static const target after_networks[] = {
     {"conv 3x3 56x56x64, kpu", CONV, "kpu", NULL, {TW_CYCLES, NULL}, 0, 0.01, 2},
     {"conv 3x3 56x56x64 i8, gemmini-like", CONV_I8, "gemmini-like", NULL, {TW_CYCLES, NULL}, 459108, -1, 1},
@@ -103,6 +111,9 @@ static const target after_networks[] = {
      58720770,
      -1,
      2},
+    {"conv 3x3 that slides, 5 KiB", SLIDING, LITTLE, NULL, {TW_CYCLES, NULL}, 17416, 0.05, 1},
+    {"the same, energy", SLIDING, LITTLE, NULL, {TW_ENERGY, NULL}, 0, 0, 1},
+    {"the same, traffic", SLIDING, LITTLE, NULL, {TW_TRAFFIC, "l1"}, 33344, 0, 1},
 };
 
 static int run_targets(const target *row, size_t n, double times)

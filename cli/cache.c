@@ -101,7 +101,7 @@ static void ask_options(const tw_search_options *s, FILE *out)
 static bool ask(const session *s, FILE *out)
 {
     ask_program(out);
-    ask_options(&s->options->search, out);
+    ask_options(&s->search, out);
     if (tw_model_print_to(s->ctx, s->model, out) != TW_OK) return false;
     if (tw_machine_print_to(s->ctx, s->machine, out) != TW_OK) return false;
     const char *limits = s->limits ? tw_limits_text(s->limits) : NULL;

@@ -7,7 +7,7 @@
 /* The options as given, and what is known only now: with a time limit, this share of it that is left. */
 static tw_search_options watched_options(const session *s, double share, progress *p)
 {
-    tw_search_options options = s->options->search;
+    tw_search_options options = s->search;
     options.time_limit = limit_of_search(options.time_limit, share);
     options.limits = s->limits;
     options.progress = progress_show;

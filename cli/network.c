@@ -84,6 +84,7 @@ static tw_status search(net_session *s, const tw_network *network, const tw_mach
                         const tw_network_plan **out)
 {
     tw_search_options layers = s->options->search;
+    tw_search_options_aim(machine, &layers);
     tw_network_search_options how = {
         .size = sizeof how, .search = &layers, .keep_space = s->options->space_given, .progress = show, .user = s};
     if (s->options->limits) {

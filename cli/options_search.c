@@ -112,9 +112,10 @@ static void read_objectives(const struct argp_state *state, char *list, cli_opti
 static const struct argp_option goal_options[] = {
     {0, 0, 0, 0, "What is searched for:", 4},
     {"objective", KEY_OBJECTIVE, "LIST", 0,
-     "what to make small: latency (the default), ticks, energy, edp, traffic:NAME of a mover or memory, peak:NAME "
+     "what to make small: latency, ticks, energy, edp, traffic:NAME of a mover or memory, peak:NAME "
      "of a memory; of several, separated by commas, the later ones decide among equals, or with latency+1% among "
-     "what is within 1 % of the best; then less energy and less memory do",
+     "what is within 1 % of the best; then less energy and less memory do. Default: latency+1%,energy on async "
+     "machines with energies, latency elsewhere",
      0},
     {"pareto", KEY_PARETO, 0, 0, "all mappings that no other one beats in every objective", 0},
     {"space", KEY_SPACE, "all|windows|notes", 0,

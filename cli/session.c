@@ -532,6 +532,8 @@ static tw_status open_inputs(session *s)
     tw_status machine = tw_machine_open(s->ctx, o->machine, &s->machine);
     if (model != TW_OK) return model;
     if (machine != TW_OK) return machine;
+    s->search = o->search;
+    tw_search_options_aim(s->machine, &s->search);
     if (o->limits) return tw_limits_open(s->ctx, s->model, s->machine, o->limits, &s->limits);
     if (o->lowering && *o->lowering == '@')
         return tw_mapping_open_lowering(s->ctx, s->model, s->machine, o->lowering + 1, &s->mapping);

@@ -15,6 +15,7 @@ typedef struct session {
     const tw_machine *machine;
     const tw_mapping *mapping; /* NULL: none was given                       */
     const tw_limits *limits;   /* of the search, NULL: none                  */
+    tw_search_options search;  /* as given, aimed at the machine             */
     const tw_plan *plan;       /* NULL: not made yet                         */
     bool cached;               /* the plan is an earlier search's            */
     const tw_remedy *remedy;   /* NULL: nobody asked                         */

@@ -277,6 +277,10 @@ typedef struct tw_search_options { /* all zero: the defaults                    
                              it so that those behind it get smaller: 0.01 is 1 %. Not of the last, nor with `pareto` */
 } tw_search_options;
 #define TW_SEARCH_OPTIONS_INIT TW_SIZED(tw_search_options)
+/* Options without an objective get the one that the command has: on an async machine whose memories have energies the least
+ * energy within 1 % of the best latency, elsewhere latency. Fronts and enumerations stay as they are. What the options then
+ * point to lives as long as the program. */
+TW_API void tw_search_options_aim(const tw_machine *machine, tw_search_options *options);
 
 /* What closed a part of the space without simulating it. */
 typedef enum tw_closer {

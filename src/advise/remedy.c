@@ -455,7 +455,7 @@ static tw_status begin(trial *t, const tw_search_options *options, const tw_dead
     t->proven = true;
     for (int i = 0; i < n_ops; i++) {
         t->best[i] = t->plan->mapping->op[i];
-        t->value[i] = t->plan->op[i].search.value[0];
+        t->value[i] = t->plan->op[i].search.least[0]; /* what it gave up for other objectives is no one's gain */
         t->proven = t->proven && (t->given || t->plan->op[i].search.proven);
         if (t->given) TW_TRY(value_of(t, i, t->plan->machine, &t->best[i], &t->value[i]));
     }

@@ -70,6 +70,25 @@ tw_status tw_goals_of(const tw_search_options *options, const tw_machine *machin
     return TW_OK;
 }
 
+/* Whether what is moved costs energy, so that mappings differ in it. */
+static bool has_energies(const tw_machine *machine)
+{
+    for (int m = 0; m < machine->n_memories; m++)
+        if (machine->memory[m].energy_fj > 0) return true;
+    return false;
+}
+
+void tw_search_options_aim(const tw_machine *machine, tw_search_options *options)
+{
+    static const tw_objective objective[] = {{TW_CYCLES, NULL}, {TW_ENERGY, NULL}};
+    static const double within[] = {0.01, 0};
+    bool single = options->pareto || options->exhaustive || options->space == TW_SPACE_NOTES;
+    if (options->n_objectives > 0 || single || !has_energies(machine) || tw_discipline_of(machine)->ticks) return;
+    options->objective = objective;
+    options->within = within;
+    options->n_objectives = (int)TW_COUNT(objective);
+}
+
 /* ---- stages ---- */
 
 tw_goal tw_goal_tie(int i)

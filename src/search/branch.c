@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 enum {
-    TASKS = 8, /* parts of a round                                 */
+    TASKS = 8,   /* parts of a round                                 */
+    TRIED = 128, /* mappings of the shortlist that are remembered    */
     FIRST_NODES =
         2048, /* of the first round, which one thread does alone; lockstep: eight times as many, their bounds are quick */
     MANY_NODES = 32768, /* lockstep: seeds are not worth it before          */
@@ -24,8 +25,6 @@ enum {
     LAST_LOOKS = 300,   /* the same, mappings                               */
     /* Pieces of work of a tenth of a microsecond each, as a simulated instruction is one. Measured: on all kinds of
      * machine a second is 8 to 15 million. */
-    WEIGH_WORK = 20,   /* a mapping of the shortlist                       */
-    LOOK_WORK = 1,     /* a choice of its sizes                            */
     ASK_WORK = 6,      /* a bound that is compared with the best           */
     NODE_WORK = 5,     /* a node, and one more for two of its variables    */
     RUN_WORK = 40,     /* a program, besides its instructions              */
@@ -36,6 +35,7 @@ enum {
 #define TASK_LEAST     INT64_C(250000)    /* and may take so much of a budget that is less for each */
 #define ONE_RUN        INT64_C(20000000)  /* longer programs are not simulated to their end */
 #define CANDIDATE_WORK INT64_C(1000000)   /* a mapping of the shortlist, with all its buffers    */
+#define LONGER_WORK    INT64_C(3000000)   /* the same of programs that are longer for shorter ends */
 #define SHORTLIST_WORK INT64_C(4000000)   /* no more of them are tried after that           */
 #define POLISH_WORK    INT64_C(60000)     /* what is near enough already is tried to improve on    */
 #define DEFAULT_POLISH INT64_C(1500000)   /* and proven, if nobody asked for a gap                       */
@@ -83,6 +83,7 @@ typedef struct branch {
     int64_t polish;                     /* that may follow, 0: only on the shortlist   */
     int64_t budget;                     /* that is left: of `total`, of patience, of polish */
     int64_t must_left;                  /* of MUST_END; only task 0 spends it          */
+    int64_t candidate_work;             /* of a mapping of the shortlist, with all its buffers */
     int64_t one_run;                    /* instructions of a program that is simulated, at most */
     int64_t start_ns;
     atomic_int stop; /* a tw_ending, 0: go on */
@@ -92,10 +93,12 @@ typedef struct branch {
     bool foreign;           /* it was found for another objective */
     int64_t part_size;
     bool has_seeds;
-    bool hurries;        /* nobody is asked any more */
-    tw_goal_value floor; /* nothing that is open had a lower bound when the round began                */
-    tw_wide enough;      /* a first objective of so much is near enough, -1: nothing but a proof is         */
-    tw_wide claimed;     /* and of so much ends the round at hand, -1: none does                           */
+    int n_tried;
+    tw_candidate tried[TRIED]; /* of the shortlist */
+    bool hurries;              /* nobody is asked any more */
+    tw_goal_value floor;       /* nothing that is open had a lower bound when the round began                */
+    tw_wide enough;            /* a first objective of so much is near enough, -1: nothing but a proof is         */
+    tw_wide claimed;           /* and of so much ends the round at hand, -1: none does                           */
     /* the round at hand */
     task task[TASKS];
     int n_tasks;
@@ -224,7 +227,7 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
 {
     task *t = user;
     const tw_space *s = t->all->space;
-    int64_t most = t->seed ? tw_min(CANDIDATE_WORK, t->all->one_run) - t->work : t->all->one_run;
+    int64_t most = t->seed ? tw_min(t->all->candidate_work, t->all->one_run) - t->work : t->all->one_run;
     tw_meter meter = {.limit = tw_min(t->most - t->work, most), .stopped = task_stopped, .user = t};
     if (t->must) meter.limit = isfinite(tw_deadline_left(t->all->last)) ? MUST_WORK : t->all->must_left;
     *unfinished = meter.limit <= 0;
@@ -738,6 +741,9 @@ static tw_status run_first(branch *b, bool one)
 
 /* ---- descents ---- */
 
+/* Whether estimates of time are about the goals. */
+static bool is_timed(const branch *b) { return tw_shortlist_suits(b->space, b->goals); }
+
 /* Whether a frame before this one differs only in what an array unrolls, which costs time alone. */
 static bool is_seen(const branch *b, int frame)
 {
@@ -788,14 +794,21 @@ static tw_status run_descent(branch *b, int frame, const tw_part *start)
     return status;
 }
 
+/* Whether descents lead anywhere: what they are guided by says little of time, so not to programs that may take so many
+ * cycles at most. */
+static bool has_descents(const branch *b)
+{
+    tw_measure first = b->goals->goal[0].measure;
+    bool suits = first == TW_EDP || ((first == TW_ENERGY || first == TW_TRAFFIC) && !is_timed(b));
+    return suits && !b->space->rules->nests && !b->options->exhaustive && !b->goals->pareto &&
+           !b->out->front.counts;
+}
+
 /* Descents in every frame, from tiles as large as fit and from those that grow in different ways. */
 static tw_status run_descents(branch *b)
 {
     enum { WAYS = 3 };
-    tw_measure first = b->goals->goal[0].measure;
-    bool suits = first == TW_ENERGY || first == TW_EDP || first == TW_TRAFFIC;
-    if (!suits || b->space->rules->nests || b->options->exhaustive) return TW_OK;
-    if (b->goals->pareto || b->out->front.counts) return TW_OK;
+    if (!has_descents(b)) return TW_OK;
     aim(b);
     for (int i = 0; i < b->space->n_frames && !is_over(b) && b->budget > 0 && !is_good(b); i++) {
         if (is_seen(b, i)) continue;
@@ -853,6 +866,7 @@ static tw_status serve_round(branch *b, const tw_shortlist *shortlist, tw_wide b
         tw_part *seed = NULL;
         task *t = &b->task[b->n_tasks];
         if (*next >= TASKS && candidate->weight > shortlist_best(b, before)) continue;
+        if (b->n_tried < TRIED) b->tried[b->n_tried++] = *candidate;
         TW_TRY(tw_shortlist_part(b->space, candidate, &seed));
         if (!seed) continue;
         tw_status status = begin_task(b, t, 0, 0);
@@ -871,7 +885,7 @@ static bool is_served(branch *b) { return is_near(b) && is_polished(b, POLISH_WO
 static tw_status serve(branch *b, const tw_shortlist *shortlist, tw_wide before)
 {
     int64_t end = tw_max(0, b->budget - SHORTLIST_WORK);
-    int most = b->gap > 0 ? 1 : TASKS;
+    int most = b->gap > 0 || shortlist->execs > TW_SHORTLIST_EXECS ? 1 : TASKS;
     for (int next = 0; next < shortlist->n && !is_over(b) && b->budget > end && !is_served(b);) {
         tw_status status = serve_round(b, shortlist, before, most, &next);
         most = (int)tw_min(2 * most, TASKS);
@@ -889,12 +903,22 @@ static bool has_shortlist(const branch *b)
     return !counts && b->goals->n == 1 && b->goals->goal[0].measure != TW_PEAK && tw_shortlist_serves(b->space);
 }
 
+/* An empty one, which may take half of what is left: the rest is for simulating what is on it. */
+static tw_shortlist new_shortlist(const branch *b)
+{
+    tw_shortlist shortlist = tw_shortlist_of(b->space, b->goals, b->deadline);
+    shortlist.most_work = b->budget / 2;
+    shortlist.tried = b->tried;
+    shortlist.n_tried = b->n_tried;
+    return shortlist;
+}
+
 /* The frames with so many tiled levels, by the estimates that the shortlist is about. */
 static tw_status run_frames(branch *b, int tiled, double below, tw_wide before, tw_shortlist *shortlist)
 {
     for (int i = 0; i < b->space->n_frames; i++)
         if (b->space->frame[i].n_tiled == tiled) tw_shortlist_add(b->space, i, below, shortlist);
-    spend(b, WEIGH_WORK * shortlist->n_weighed + LOOK_WORK * shortlist->n_looked);
+    spend(b, tw_shortlist_work(shortlist));
     be_patient(b);
     return serve(b, shortlist, before);
 }
@@ -903,10 +927,25 @@ static tw_status run_frames(branch *b, int tiled, double below, tw_wide before, 
 static tw_status run_estimates(branch *b, tw_wide before, tw_shortlist *shortlist)
 {
     for (int tiled = 1; tiled <= TW_SHORTLIST_LEVELS && !is_over(b) && !is_near(b); tiled++) {
-        *shortlist = tw_shortlist_of(b->space, b->goals, b->deadline);
+        *shortlist = new_shortlist(b);
         TW_TRY(run_frames(b, tiled, shortlist_best(b, before), before, shortlist));
     }
     return TW_OK;
+}
+
+/* Where nobody is content with what is near: longer programs, whose ends are shorter, of the best kind. */
+static tw_status run_longer(branch *b, tw_shortlist *shortlist)
+{
+    static const int64_t execs = 4096;
+    const tw_front *front = &b->out->front;
+    if (b->gap > 0 || b->goals->goal[0].measure != TW_CYCLES || front->n == 0) return TW_OK;
+    if (is_over(b) || is_near(b)) return TW_OK;
+    *shortlist = new_shortlist(b);
+    shortlist->execs = execs;
+    b->candidate_work = LONGER_WORK;
+    tw_status status = run_frames(b, 1, INFINITY, INT64_MAX, shortlist);
+    b->candidate_work = CANDIDATE_WORK;
+    return status;
 }
 
 /* The same with what is a little too slow by its estimate, which may be too high. */
@@ -914,7 +953,7 @@ static tw_status run_doubtful(branch *b, tw_shortlist *shortlist)
 {
     for (int tiled = 1; tiled <= TW_SHORTLIST_LEVELS && !is_over(b) && !is_near(b); tiled++) {
         const tw_front *front = &b->out->front;
-        *shortlist = tw_shortlist_of(b->space, b->goals, b->deadline);
+        *shortlist = new_shortlist(b);
         if (front->n == 0 || !tw_shortlist_doubt(shortlist, &front->best[0].value)) break;
         bool timed = shortlist->goal.measure == TW_CYCLES; /* then the estimate is above the best by itself */
         double below = timed ? INFINITY : shortlist_best(b, INT64_MAX);
@@ -930,7 +969,8 @@ static tw_status run_shortlist(branch *b)
     if (!has_shortlist(b)) return TW_OK;
     tw_shortlist *shortlist = malloc(sizeof *shortlist);
     tw_status status = shortlist ? run_estimates(b, before, shortlist) : TW_ERR_NOMEM;
-    if (status == TW_OK && tw_shortlist_suits(b->space, b->goals)) status = run_doubtful(b, shortlist);
+    if (status == TW_OK) status = run_longer(b, shortlist);
+    if (status == TW_OK && is_timed(b)) status = run_doubtful(b, shortlist);
     free(shortlist);
     return status;
 }
@@ -1095,10 +1135,11 @@ static tw_status run_rounds(branch *b)
     if (b->start) TW_TRY(run_start(b));
     bool known = b->out->front.n > 0 && !b->foreign; /* then an earlier search has made these */
     if (!known && !b->space->reductions) TW_TRY(run_first(b, true));
+    if (!known && is_timed(b) && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
     if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_descents(b));
-    if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
+    if (!known && !is_timed(b) && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
     if (!known && !is_over(b) && !is_near(b) && b->total > b->out->work) TW_TRY(run_blocks(b));
-    bool others = !known && !b->space->reductions && !tw_shortlist_suits(b->space, b->goals);
+    bool others = !known && !b->space->reductions && !is_timed(b);
     if (others && !is_over(b) && !is_near(b) && b->budget > 0) TW_TRY(run_first(b, false));
     if (atomic_load(&b->stop) != 0 && b->out->front.n == 0) {
         b->out->ending = (tw_ending)atomic_load(&b->stop);
@@ -1170,6 +1211,7 @@ tw_status tw_branch(const tw_search *search, const tw_space *space, const tw_goa
     b->gap = options->gap > 0 || options->prove ? options->gap : default_gap;
     b->polish = options->gap > 0 || options->prove ? 0 : DEFAULT_POLISH;
     b->must_left = MUST_END;
+    b->candidate_work = CANDIDATE_WORK;
     b->out = out;
     be_patient(b);
     tw_deadline most;

@@ -301,18 +301,33 @@ static bool is_cut_short(const course *c, const tw_diag *diag)
     return c->cut || c->hunt.ending == TW_END_STOPPED || tw_deadline_is_over(diag->deadline);
 }
 
+/* The options of a stage that may take so much work, 0: what they say themselves. Where no budget is given a stage behind the
+ * first also ends soon after it has found something better for the last time: of how far its objective may fall while others
+ * are kept bounds know little, so that it would mostly take all of its two seconds. */
+static tw_search_options stage_options(const course *c, int64_t budget)
+{
+    static const int64_t patience = 1500000, share = 4;
+    tw_search_options options = *c->search->options;
+    if (budget > 0)
+        options.budget = tw_min(budget, options.budget > 0 ? options.budget : budget);
+    else if (options.patience > 0)
+        options.patience /= share;
+    else if (has_default_budget(&options))
+        options.patience = patience;
+    if (options.progress) options.progress = pass_on;
+    return options;
+}
+
 /* One more stage, from what was found so far, with so much work, 0: what the options say. */
 static tw_status run_stage(course *c, const tw_goal *goal, int64_t budget, const tw_diag *diag, finding *out)
 {
     static const double share = 0.5; /* of the time that is left */
     const tw_op_map start = c->hunt.front.best[0].map;
     const tw_goals stage = tw_goals_stage(goal, c->kept, c->n_kept);
-    tw_search_options options = *c->search->options;
+    tw_search_options options = stage_options(c, budget);
     relay to = relay_of(c);
     tw_hunt hunt;
     tw_deadline most;
-    if (budget > 0) options.budget = tw_min(budget, options.budget > 0 ? options.budget : budget);
-    if (options.progress) options.progress = pass_on;
     options.user = &to;
     const tw_search search = {c->search->problem, &options, c->search->eval, &start, true};
     double left = tw_deadline_left(diag->deadline);
@@ -325,7 +340,7 @@ static tw_status run_stage(course *c, const tw_goal *goal, int64_t budget, const
     }
     *out = (finding){0};
     if (hunt.front.n > 0) *out = finding_of(&hunt, &hunt.front.best[0], 0);
-    bool told = c->hunt.ending != TW_END_DONE && c->hunt.ending != TW_END_GAP;
+    bool told = c->hunt.ending != TW_END_DONE; /* by an objective that counts more */
     if (hunt.ending == TW_END_STOPPED || (budget == 0 && hunt.ending != TW_END_DONE && !told))
         c->hunt.ending = hunt.ending;
     add_stage(c, &stage, &hunt);

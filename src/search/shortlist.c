@@ -20,7 +20,7 @@ enum {
     MOST_LOOKS = 200000, /* choices of sizes of a frame,                          */
     ALL_LOOKS = 300000,  /* and of all; but of each                               */
     FEW_LOOKS = 5000,    /* so many                                               */
-    EXECS = 32,          /* so many executions count as a cycle: short programs first */
+    WEIGH_WORK = 20,     /* of weighing a nest                                    */
     MOST_PLACES = TW_SHORTLIST_LEVELS * TW_MAX_LOOPS,
 };
 
@@ -33,7 +33,9 @@ typedef struct cook {
     int64_t looks_left; /* choices of sizes that may still be looked at */
     tw_pulse pulse;
     unsigned windows;
-    double slack; /* times as many passes as needed do no harm */
+    double slack;  /* times as many passes as needed do no harm */
+    bool slides;   /* windows slide where that spares something   */
+    bool windowed; /* some may                                    */
     int n_sizes[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS];
     int64_t sizes[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS][MOST_SIZES]; /* of each level, falling */
     tw_candidate candidate;                                       /* at hand */
@@ -42,6 +44,7 @@ typedef struct cook {
     int64_t trips[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS];
     int64_t units[TW_SHORTLIST_LEVELS][TW_MAX_OPERANDS]; /* of a buffer                        */
     int64_t sweep[TW_SHORTLIST_LEVELS][TW_MAX_OPERANDS]; /* of all tiles, each once            */
+    int64_t fresh[TW_SHORTLIST_LEVELS][TW_MAX_OPERANDS]; /* the same if windows slide where they may */
     int64_t shaped[TW_MAX_MEMORIES]
                   [TW_MAX_OPERANDS]; /* cycles of a transfer that depend on the tile's shape, 0: not so */
     int n_cut[TW_SHORTLIST_LEVELS];
@@ -239,10 +242,58 @@ static int64_t product_of(const nest *n, unsigned places)
     return product;
 }
 
+/* Units that all tiles of these lengths have together, `n_tiles` along each loop. */
+static int64_t sweep_of(const cook *c, int o, const int64_t *n_tiles, const int64_t *len)
+{
+    const tw_operand *operand = &c->s->op->operand[o];
+    int64_t units = c->s->elem_units[o];
+    for (int a = 0; a < operand->n_axes; a++) {
+        const tw_axis *axis = &operand->axis[a];
+        int64_t reach = 1, tiles = 1, extent = 1, coef = 0;
+        for (int i = 0; i < axis->n_terms; i++) {
+            int l = axis->term[i].loop;
+            int64_t step = axis->term[i].coef < 0 ? -axis->term[i].coef : axis->term[i].coef;
+            if (coef == 0 && n_tiles[l] > 1)
+                coef = step, tiles = n_tiles[l], extent = c->s->op->loop[l].extent;
+            else
+                reach += step * (len[l] - 1);
+        }
+        int64_t sum = coef * (extent - tiles) + tiles * reach;
+        sum = axis->divisor > 1 ? tw_cdiv(sum, axis->divisor) : tw_max(1, sum - c->s->overhang[o][a]);
+        units = tw_sat_mul(units, sum);
+    }
+    return units;
+}
+
+/* The same of the tiles of level t whose windows slide along loop `slide`: those of a piece are one. */
+static int64_t slid_sweep(const cook *c, int t, int o, int slide)
+{
+    int64_t len[TW_MAX_LOOPS], n_tiles[TW_MAX_LOOPS];
+    for (int l = 0; l < c->s->op->n_loops; l++) {
+        bool slides = l == slide;
+        int64_t piece = t > 0 ? c->candidate.size[t - 1][l] : c->s->op->loop[l].extent;
+        len[l] = slides ? piece : c->candidate.size[t][l];
+        n_tiles[l] = (t > 0 ? c->trips[0][l] : 1) * (slides ? 1 : c->trips[t][l]);
+    }
+    return sweep_of(c, o, n_tiles, len);
+}
+
+/* What slides brings least. */
+static int64_t fresh_of(const cook *c, int t, int o)
+{
+    unsigned slides = 0;
+    int64_t least = c->sweep[t][o];
+    for (int m = 1; m < c->s->machine->n_memories; m++)
+        if (c->f->grain[m] == t) slides |= c->s->slides[m][o];
+    for (; slides; slides &= slides - 1) least = tw_min(least, slid_sweep(c, t, o, __builtin_ctz(slides)));
+    return least;
+}
+
 typedef struct residency { /* a choice of how long a memory keeps an input */
     int keep;
+    int slide;      /* the loop along which its window slides, -1: whole tiles come                 */
     unsigned first; /* places that stand on their first index when a tile comes: see program/flow.h */
-    int64_t buffers, transfers, moved;
+    int64_t buffers, transfers, moved, held;
 } residency;
 
 /* `asked`: the same of the memory inside. */
@@ -250,13 +301,64 @@ static residency residency_of(const cook *c, const nest *n, int m, int o, unsign
 {
     int t = c->f->grain[m], end = n->end[t], depth = end - keep;
     unsigned running = (span_of(depth, end) & ~n->depends[o]) | span_of(end, n->n), back = running & ~asked;
-    residency s = {.keep = keep, .first = asked | running, .buffers = 1};
+    residency s = {.keep = keep, .slide = -1, .first = asked | running, .buffers = 1};
     int q = back ? __builtin_ctz(back) : end;
     if (q < end) s.buffers = product_of(n, n->depends[o] & span_of(q + 1, end));
     s.transfers = product_of(n, span_of(0, n->n) & ~s.first);
     s.moved = tw_sat_mul(c->sweep[t][o], product_of(n, span_of(0, n->n) & ~s.first & ~n->depends[o]));
     if (s.transfers > s.buffers) s.buffers++; /* the next one comes meanwhile */
+    s.held = tw_sat_mul(s.buffers, c->units[t][o]);
     return s;
+}
+
+/* The term by which the loop moves a window of the operand, NULL: none; *reach is how far the tile's other loops reach. */
+static const tw_term *term_along(const cook *c, int t, int o, int l, int64_t *reach)
+{
+    const tw_operand *operand = &c->s->op->operand[o];
+    for (int a = 0; a < operand->n_axes; a++) {
+        const tw_axis *axis = &operand->axis[a];
+        const tw_term *found = NULL;
+        *reach = 1;
+        for (int i = 0; i < axis->n_terms; i++) {
+            if (axis->term[i].loop == l)
+                found = &axis->term[i];
+            else
+                *reach += axis->term[i].coef * (c->candidate.size[t][axis->term[i].loop] - 1);
+        }
+        if (found) return found;
+    }
+    return NULL;
+}
+
+/* The residency becomes that of a window that slides along loop l: of the next ones only what is new comes. */
+static void let_slide(const cook *c, const nest *n, int m, int o, int l, residency *s)
+{
+    int t = c->f->grain[m];
+    int64_t reach, window, ahead;
+    const tw_term *term = term_along(c, t, o, l, &reach);
+    ahead = term->coef * c->candidate.size[t][l];
+    window = reach + ahead - term->coef;
+    s->slide = l;
+    s->moved = tw_sat_mul(slid_sweep(c, t, o, l), product_of(n, span_of(0, n->n) & ~s->first & ~n->depends[o]));
+    s->held =
+        tw_sat_add(c->units[t][o], tw_sat_mul(s->buffers - 1, tw_cdiv(tw_sat_mul(c->units[t][o], ahead), window)));
+}
+
+/* A window that slides along the innermost loop that moves it; false: it cannot. `inside` is what the memory inside does. */
+static bool sliding_of(const cook *c, const nest *n, int m, int o, const residency *inside, residency *out)
+{
+    int t = c->f->grain[m], begin = t > 0 ? n->end[t - 1] : 0, at = n->end[t] - 1;
+    int64_t len[TW_MAX_LOOPS];
+    while (at >= begin && !(n->depends[o] >> at & 1)) at--;
+    if (at < begin || !c->slides) return false;
+    int l = c->candidate.order[t][at - begin];
+    for (int i = 0; i < c->s->op->n_loops; i++) len[i] = c->candidate.size[t][i];
+    if (!(c->s->slides[m][o] >> l & 1) || !tw_windows_overlap(c->s->op, o, l, len)) return false;
+    *out = residency_of(c, n, m, o, inside->first, n->end[t] - 1 - at);
+    if (out->buffers > 2) return false;
+    out->keep = n->end[t] - begin + 1;
+    let_slide(c, n, m, o, l, out);
+    return true;
 }
 
 /* Whether some input is ever in memory m. */
@@ -272,7 +374,7 @@ typedef struct larder { /* the stays of all inputs in one memory */
     const nest *n;
     int m;
     int64_t room;
-    const unsigned *asked;
+    const residency *inside; /* the same of the memory inside */
     residency now[TW_MAX_OPERANDS], best[TW_MAX_OPERANDS];
     int64_t least, least_room; /* units moved, and held, by the best */
 } larder;
@@ -295,12 +397,17 @@ static void stock(larder *w, int o, int64_t moved, int64_t held)
     unsigned kept = w->c->s->machine->memory[w->m].keeps, before = 0;
     if (!(kept & tw_role_of(w->c->s->op, o)) || w->c->s->machine->memory[w->m].whole) n_keeps = 0;
     for (int keep = 0; keep <= n_keeps; keep++) {
-        residency s = residency_of(w->c, w->n, w->m, o, w->asked[o], keep);
+        residency s = residency_of(w->c, w->n, w->m, o, w->inside[o].first, keep);
         if (keep > 0 && s.first == before) continue;
         before = s.first;
+        bool passes = s.first == w->inside[o].first && w->inside[o].slide >= 0;
+        if (passes)
+            let_slide(w->c, w->n, w->m, o, w->inside[o].slide, &s); /* what is new is all that it is asked for */
         w->now[o] = s;
-        stock(w, o + 1, tw_sat_add(moved, s.moved), tw_sat_add(held, tw_sat_mul(s.buffers, w->c->units[t][o])));
+        stock(w, o + 1, tw_sat_add(moved, s.moved), tw_sat_add(held, s.held));
     }
+    if (sliding_of(w->c, w->n, w->m, o, &w->inside[o], &w->now[o]))
+        stock(w, o + 1, tw_sat_add(moved, w->now[o].moved), tw_sat_add(held, w->now[o].held));
 }
 
 /* Cycles of engines: of all commands, of those of the busiest operand, and of those that are over when the outermost loop takes
@@ -322,28 +429,29 @@ static void charge(const cook *c, loads *busy, int m, int o, int64_t units)
     if (goal->memory >= 0 ? goal->memory == m : goal->engine == c->s->mover[m][o]) busy->units += (double)units;
 }
 
-/* Cycles of so many transfers of an operand into or out of memory m that carry so much together. */
-static int64_t transfers_of(const cook *c, int m, int o, int64_t commands, int64_t units)
+/* Cycles of so many transfers of an operand into or out of memory m that carry so much together; `slid`: parts of tiles. */
+static int64_t transfers_of(const cook *c, int m, int o, int64_t commands, int64_t units, bool slid)
 {
     const tw_engine *engine = &c->s->machine->engine[c->s->mover[m][o]];
-    int64_t each = tw_engine_busy(engine, tw_max(1, units / tw_max(1, commands)));
-    if (c->shaped[m][o] > 0) each = c->shaped[m][o];
+    int64_t one = tw_max(1, units / tw_max(1, commands)), each = tw_engine_busy(engine, one);
+    double share = slid ? (double)one / (double)c->units[c->f->grain[m]][o] : 1;
+    if (c->shaped[m][o] > 0) each = tw_max(each, (int64_t)(share * (double)c->shaped[m][o]));
     return tw_max(tw_sat_mul(commands, each), tw_busy_of(engine, commands, units));
 }
 
-static void load(const cook *c, loads *busy, int m, int o, tw_load moved)
+static void load(const cook *c, loads *busy, int m, int o, tw_load moved, bool slid)
 {
     int e = c->s->mover[m][o];
-    int64_t cycles = transfers_of(c, m, o, moved.transfers, moved.units);
+    int64_t cycles = transfers_of(c, m, o, moved.transfers, moved.units, slid);
     busy->all[e] = tw_sat_add(busy->all[e], cycles);
     busy->most[e] = tw_max(busy->most[e], cycles);
     charge(c, busy, m, o, moved.units);
 }
 
 /* Cycles of one of so many transfers. */
-static double transfer_of(const cook *c, int m, int o, int64_t commands, int64_t units)
+static double transfer_of(const cook *c, int m, int o, int64_t commands, int64_t units, bool slid)
 {
-    return (double)transfers_of(c, m, o, commands, units) / (double)tw_max(1, commands);
+    return (double)transfers_of(c, m, o, commands, units, slid) / (double)tw_max(1, commands);
 }
 
 /* Cycles of a whole tile. */
@@ -355,7 +463,9 @@ static int64_t tile_cycles(const cook *c, int m, int o)
 
 typedef struct burden { /* of a nest */
     loads busy;
-    int64_t waits; /* cycles in which the array waits for its only buffer of sums */
+    int64_t waits;  /* cycles in which the array waits for its only buffer of sums, */
+    int64_t sweeps; /* and for the first rows of windows that slide                 */
+    bool slides;    /* some window does                                             */
     int64_t sums[TW_MAX_MEMORIES];
     residency kept[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* inputs */
 } burden;
@@ -386,30 +496,47 @@ static void keep_sums(cook *c, const nest *n, int m, int64_t *room, burden *w)
     w->sums[m] = held + (several && tw_sat_mul(held + 1, units) <= *room);
     *room -= tw_sat_mul(w->sums[m], units);
     if (several && w->sums[m] == 1) w->waits = tw_sat_add(w->waits, tw_sat_mul(stores, tile_cycles(c, m, output)));
-    load(c, &w->busy, m, output, (tw_load){stores, c->sweep[t][output]});
+    load(c, &w->busy, m, output, (tw_load){stores, c->sweep[t][output]}, false);
+}
+
+/* A sweep of a window begins when all of the last one is free: its first rows come while nothing runs. */
+static void await_sweeps(const cook *c, int m, int o, burden *w)
+{
+    int t = c->f->grain[m];
+    const residency *s = &w->kept[m][o];
+    int64_t sweeps = s->transfers / tw_max(1, c->trips[t][s->slide]);
+    w->slides = true;
+    w->sweeps = tw_sat_add(w->sweeps, tw_sat_mul(tw_max(0, sweeps - 1), tile_cycles(c, m, o)));
 }
 
 /* Chooses what the memories keep; false: it does not fit. */
 static bool keep_most(cook *c, const nest *n, burden *w)
 {
     const tw_space *s = c->s;
-    unsigned asked[TW_MAX_OPERANDS] = {0};
+    residency inside[TW_MAX_OPERANDS];
+    int level = c->f->n_tiled - 1;
+    for (int o = 0; o < s->op->n_operands; o++) inside[o] = (residency){.slide = -1};
     for (int m = s->machine->n_memories - 1; m > 0; m--) {
         int64_t room = s->machine->memory[m].size;
         keep_sums(c, n, m, &room, w);
         if (room < 0) return false;
         if (!holds_inputs(s, m)) continue;
-        larder inputs = {.c = c, .n = n, .m = m, .room = room, .asked = asked, .least = INT64_MAX};
+        for (int o = 0; o < s->op->n_operands; o++)
+            if (c->f->grain[m] != level) inside[o].slide = -1; /* tiles of another level */
+        level = c->f->grain[m];
+        larder inputs = {.c = c, .n = n, .m = m, .room = room, .inside = inside, .least = INT64_MAX};
         stock(&inputs, 0, 0, 0);
         if (inputs.least == INT64_MAX) return false;
         for (int o = 0; o < tw_op_output(s->op); o++) {
             if (!tw_space_holds(s, m, o)) continue;
             w->kept[m][o] = inputs.best[o];
             c->candidate.keep[m][o] = (int8_t)inputs.best[o].keep;
-            asked[o] = inputs.best[o].first;
+            bool passes = inside[o].slide >= 0 && inside[o].first == inputs.best[o].first;
+            inside[o] = inputs.best[o];
+            if (inside[o].slide >= 0 && !passes) await_sweeps(c, m, o, w);
             int e = s->mover[m][o];
             int64_t before = w->busy.all[e];
-            load(c, &w->busy, m, o, (tw_load){inputs.best[o].transfers, inputs.best[o].moved});
+            load(c, &w->busy, m, o, (tw_load){inside[o].transfers, inside[o].moved}, inside[o].slide >= 0);
             if (inputs.best[o].first & 1) w->busy.early[e] = tw_sat_add(w->busy.early[e], w->busy.all[e] - before);
         }
     }
@@ -461,9 +588,30 @@ static bool is_cut_alike(const tw_space *s, const tw_candidate *a, const tw_cand
            memcmp(a->size, b->size, sizeof a->size) == 0;
 }
 
+/* Whether two candidates that are cut alike are one nest. */
+static bool is_same_nest(const tw_space *s, const tw_candidate *a, const tw_candidate *b)
+{
+    for (int t = 0; t < s->frame[a->frame].n_tiled; t++) {
+        size_t n_cut = 0;
+        for (int l = 0; l < s->op->n_loops; l++)
+            n_cut += a->size[t][l] < (t > 0 ? a->size[t - 1][l] : s->op->loop[l].extent);
+        if (memcmp(a->order[t], b->order[t], n_cut) != 0) return false;
+    }
+    return a->frame == b->frame && memcmp(a->keep, b->keep, sizeof a->keep) == 0;
+}
+
+static bool is_tried(const tw_space *s, const tw_shortlist *shortlist, const tw_candidate *candidate)
+{
+    for (int i = 0; i < shortlist->n_tried; i++)
+        if (is_cut_alike(s, candidate, &shortlist->tried[i]) && is_same_nest(s, candidate, &shortlist->tried[i]))
+            return true;
+    return false;
+}
+
 static void serve(const tw_space *s, tw_shortlist *shortlist, const tw_candidate *candidate)
 {
     int at = 0, n = shortlist->n;
+    if (is_tried(s, shortlist, candidate)) return;
     for (int i = 0; i < n; i++) { /* one of each choice of sizes */
         tw_candidate *d = &shortlist->candidate[i];
         if (!is_cut_alike(s, d, candidate)) continue;
@@ -502,7 +650,7 @@ static double weight_of(const cook *c, int64_t cycles, const loads *busy)
 static bool is_wanted(const cook *c, int64_t cycles, int64_t execs, const loads *busy)
 {
     const tw_shortlist *shortlist = c->shortlist;
-    double weight = weight_of(c, tw_sat_add(cycles, execs / EXECS), busy);
+    double weight = weight_of(c, tw_sat_add(cycles, execs / c->shortlist->execs), busy);
     if (weight >= c->below || cycles > shortlist->cycles) return false;
     if (isfinite(shortlist->energy) && energy_of(c, busy) > shortlist->energy) return false;
     return shortlist->n < TW_SHORTLIST_CANDIDATES || weight <= shortlist->candidate[shortlist->n - 1].weight;
@@ -524,11 +672,12 @@ static int64_t queue_cycles(const cook *c, const nest *n, int m, const burden *w
                   .prefetches = engine->prefetches,
                   .sums = (int)tw_min(w->sums[m], TW_QUEUE_SUMS + 1)};
     memcpy(q.trips, n->trips, (size_t)n->end[t] * sizeof *q.trips);
-    q.store = transfer_of(c, m, output, product_of(n, q.output), c->sweep[t][output]);
+    q.store = transfer_of(c, m, output, product_of(n, q.output), c->sweep[t][output], false);
     for (int o = 0; o < output; o++) {
         if (!tw_space_holds(s, m, o) || s->mover[m][o] != e) continue;
-        q.load[q.n_inputs] = transfer_of(c, m, o, w->kept[m][o].transfers, w->kept[m][o].moved);
-        q.first[q.n_inputs++] = w->kept[m][o].first & places;
+        const residency *kept = &w->kept[m][o];
+        q.load[q.n_inputs] = transfer_of(c, m, o, kept->transfers, kept->moved, kept->slide >= 0);
+        q.first[q.n_inputs++] = kept->first & places;
     }
     double cycles = q.n_inputs > 0 ? tw_queue_cycles(&q) : 0;
     return cycles < 9e18 ? (int64_t)cycles : INT64_MAX;
@@ -560,7 +709,8 @@ static int64_t steps_of(const cook *c, const nest *n, const loads *busy, int64_t
 static int64_t flowing(const cook *c, const nest *n, const burden *w)
 {
     const tw_machine *machine = c->s->machine;
-    int64_t cycles = steps_of(c, n, &w->busy, tw_sat_add(c->compute, w->waits)), ends = ends_of(c);
+    int64_t cycles = steps_of(c, n, &w->busy, tw_sat_add(c->compute, tw_sat_add(w->waits, w->sweeps))),
+            ends = ends_of(c);
     for (int e = 0; e < machine->n_engines; e++) {
         int64_t count = machine->engine[e].count, all = w->busy.all[e], each = tw_cdiv(all, count);
         /* Units that take turns may each get one operand; which one is known where the queue is played. */
@@ -570,18 +720,21 @@ static int64_t flowing(const cook *c, const nest *n, const burden *w)
     return tw_sat_add(cycles, ends);
 }
 
-static void weigh(cook *c)
+/* Weighs the nest with what its memories keep, if that is new: with windows that slide only where some do. */
+static void weigh_kept(cook *c, bool slides)
 {
     const tw_machine *machine = c->s->machine;
     nest n = nest_of(c);
     burden w = {.waits = 0};
+    c->slides = slides;
     c->shortlist->n_weighed++;
     c->left--;
-    if (!keep_most(c, &n, &w)) return;
-    int64_t cycles = flowing(c, &n, &w), longer = c->execs / EXECS;
+    if (!keep_most(c, &n, &w) || w.slides != slides) return;
+    int64_t cycles = flowing(c, &n, &w), longer = c->execs / c->shortlist->execs;
     for (int m = 1; m < machine->n_memories && is_wanted(c, cycles, c->execs, &w.busy); m++) {
         int64_t queued = queue_cycles(c, &n, m, &w);
-        if (queued > 0) cycles = tw_max(cycles, tw_sat_add(queued, tw_cdiv(machine->launch, TW_MILLI)));
+        int64_t besides = tw_sat_add(tw_cdiv(machine->launch, TW_MILLI), w.sweeps);
+        if (queued > 0) cycles = tw_max(cycles, tw_sat_add(queued, besides));
     }
     c->candidate.cycles = tw_sat_add(cycles, longer);
     c->candidate.moving = 0;
@@ -590,6 +743,13 @@ static void weigh(cook *c)
     c->candidate.weight = weight_of(c, c->candidate.cycles, &w.busy);
     if (cycles > c->shortlist->above && is_wanted(c, cycles, c->execs, &w.busy))
         serve(c->s, c->shortlist, &c->candidate);
+}
+
+/* Whole tiles and windows that slide: what moves less may wait more. */
+static void weigh(cook *c)
+{
+    weigh_kept(c, false);
+    if (c->windowed) weigh_kept(c, true);
 }
 
 /* ---- orders and sizes ---- */
@@ -658,29 +818,6 @@ static void order_level(cook *c, int t, int i)
     }
 }
 
-/* Units that all tiles of level t have together, `n_tiles` along each loop. */
-static int64_t sweep_of(const cook *c, int t, int o, const int64_t *n_tiles)
-{
-    const tw_operand *operand = &c->s->op->operand[o];
-    int64_t units = c->s->elem_units[o];
-    for (int a = 0; a < operand->n_axes; a++) {
-        const tw_axis *axis = &operand->axis[a];
-        int64_t reach = 1, tiles = 1, extent = 1, coef = 0;
-        for (int i = 0; i < axis->n_terms; i++) {
-            int l = axis->term[i].loop;
-            int64_t step = axis->term[i].coef < 0 ? -axis->term[i].coef : axis->term[i].coef;
-            if (coef == 0 && n_tiles[l] > 1)
-                coef = step, tiles = n_tiles[l], extent = c->s->op->loop[l].extent;
-            else
-                reach += step * (c->candidate.size[t][l] - 1);
-        }
-        int64_t sum = coef * (extent - tiles) + tiles * reach;
-        sum = axis->divisor > 1 ? tw_cdiv(sum, axis->divisor) : tw_max(1, sum - c->s->overhang[o][a]);
-        units = tw_sat_mul(units, sum);
-    }
-    return units;
-}
-
 /* Cycles of a transfer of a tile that lies inside, if it has neighbours on both sides. */
 static int64_t shaped_cycles(const cook *c, int t, const tw_engine *engine, int o)
 {
@@ -727,7 +864,8 @@ static void measure_level(cook *c, int t)
     c->n_cut[t] = n;
     for (int o = 0; o < s->op->n_operands; o++) {
         c->units[t][o] = s->elem_units[o] * tw_footprint_most(s, o, len);
-        c->sweep[t][o] = sweep_of(c, t, o, n_tiles);
+        c->sweep[t][o] = sweep_of(c, o, n_tiles, len);
+        c->fresh[t][o] = c->windowed ? fresh_of(c, t, o) : c->sweep[t][o];
     }
     measure_shapes(c, t);
 }
@@ -760,7 +898,8 @@ static int64_t least_moved(const cook *c, int t, int64_t ends, loads *sum)
     }
     for (int m = 1; m < s->machine->n_memories; m++)
         for (int o = 0; o < s->op->n_operands && c->f->grain[m] == t; o++)
-            if (tw_space_holds(s, m, o)) load(c, &busy, m, o, (tw_load){n_tiles[o], c->sweep[t][o]});
+            if (tw_space_holds(s, m, o))
+                load(c, &busy, m, o, (tw_load){n_tiles[o], c->fresh[t][o]}, c->fresh[t][o] < c->sweep[t][o]);
     for (int e = 0; e < s->machine->n_engines; e++)
         most = tw_max(
             most, between_ends(&s->machine->engine[e], tw_cdiv(busy.all[e], s->machine->engine[e].count), ends));
@@ -977,6 +1116,8 @@ tw_shortlist tw_shortlist_of(const tw_space *s, const tw_goals *goals, const tw_
                           .cycles = cycles >= 0 ? (int64_t)cycles : INT64_MAX,
                           .above = -1,
                           .energy = energy >= 0 ? slack * (double)energy : INFINITY,
+                          .most_work = INT64_MAX,
+                          .execs = TW_SHORTLIST_EXECS,
                           .deadline = deadline};
 }
 
@@ -990,18 +1131,35 @@ bool tw_shortlist_doubt(tw_shortlist *shortlist, const tw_goal_value *best)
     return true;
 }
 
+/* Whether windows of an operand may slide behind a mover of its own direction: what slides behind stores is not estimated well
+ * enough, a sweep that begins waits for them. */
+static bool may_slide(const tw_space *s)
+{
+    for (int m = 1; m < s->machine->n_memories; m++)
+        for (int o = 0; o < tw_op_output(s->op); o++)
+            if (s->slides[m][o] && s->machine->engine[s->mover[m][o]].carries != TW_BOTH_WAYS) return true;
+    return false;
+}
+
+int64_t tw_shortlist_work(const tw_shortlist *shortlist)
+{
+    return shortlist->n_looked + WEIGH_WORK * shortlist->n_weighed;
+}
+
 void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *shortlist)
 {
+    int64_t left = tw_max(0, shortlist->most_work - tw_shortlist_work(shortlist));
     cook c = {.s = s,
               .f = &s->frame[frame],
               .shortlist = shortlist,
               .below = below,
-              .left = MOST_WEIGHED,
-              .looks_left = tw_clamp(ALL_LOOKS - shortlist->n_looked, FEW_LOOKS, MOST_LOOKS),
+              .left = tw_min(MOST_WEIGHED, left / WEIGH_WORK),
+              .looks_left = tw_min(left, tw_clamp(ALL_LOOKS - shortlist->n_looked, FEW_LOOKS, MOST_LOOKS)),
               .pulse = {.deadline = shortlist->deadline},
               .windows = tw_op_windows(s->op)};
     if (c.f->n_tiled > TW_SHORTLIST_LEVELS) return;
     c.candidate.frame = frame;
+    c.windowed = may_slide(s);
     c.slack = slack_of(&c);
     if (!is_wanted(&c, compute_of(&c), 0, &(loads){0})) return;
     for (int t = 0; t < c.f->n_tiled; t++)

@@ -20,6 +20,7 @@
 enum {
     TW_SHORTLIST_LEVELS = 2, /* frames with more tiled levels are left to others */
     TW_SHORTLIST_CANDIDATES = 24,
+    TW_SHORTLIST_EXECS = 32, /* so many executions count as a cycle: of equal nests short programs come first */
 };
 typedef struct tw_candidate { /* a mapping, buffers open */
     int frame;
@@ -36,7 +37,11 @@ typedef struct tw_shortlist {
     int64_t above;  /* and takes more than                              */
     double energy;  /* that it may take, INFINITY: any amount                       */
     int n;
-    int64_t n_weighed, n_looked;                     /* nests, and choices of sizes */
+    int64_t n_weighed, n_looked; /* nests, and choices of sizes */
+    int64_t most_work;           /* pieces of work that it may take */
+    int64_t execs;               /* that count as a cycle           */
+    int n_tried;
+    const tw_candidate *tried;                       /* those that are not put in again */
     const tw_deadline *deadline;                     /* that may end it, NULL: none  */
     tw_candidate candidate[TW_SHORTLIST_CANDIDATES]; /* the best first, of each choice of sizes one */
 } tw_shortlist;
@@ -51,6 +56,8 @@ tw_shortlist tw_shortlist_of(const tw_space *space, const tw_goals *goals, const
 /* Looks only at programs whose estimate is too high by a little: above the cycles that are allowed or, if time itself is
  * made small, above those of the best. False: cycles decide nothing there. */
 bool tw_shortlist_doubt(tw_shortlist *shortlist, const tw_goal_value *best);
+/* Pieces of work that were done for it. */
+int64_t tw_shortlist_work(const tw_shortlist *shortlist);
 /* Puts in what a frame has that weighs less than `below`, as far as it is among the best. */
 void tw_shortlist_add(const tw_space *space, int frame, double below, tw_shortlist *shortlist);
 /* NULL in *out when the space does not have it. */

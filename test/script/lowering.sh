@@ -10,7 +10,7 @@ at_most() {
   local planned
   expect 0 plan "$nets/$2.onnx" -m "$1" --dump=steps
   says out.txt "$4"
-  expect 0 plan "$nets/$2.onnx" -m "$1" -o "$2-$1"
+  expect 0 plan "$nets/$2.onnx" -m "$1" --objective=latency -o "$2-$1"
   planned=$(cycles)
   [ "${planned:-$(($3 + 1))}" -le "$3" ] || fail "$2 on $1 takes '$planned' cycles, more than $3"
   expect 0 eval "$nets/$2.onnx" -m "$1" --mapping="$2-$1/mapping.yaml"

@@ -54,6 +54,68 @@ TEST(loops_that_nothing_divides_are_cut_into_whole_passes_and_a_rest)
     CHECK(percent_above("matmul:20x8210x256,dtype=f32") < 0.5);
 }
 
+TEST(less_energy_within_a_latency_is_found_with_the_budget_of_a_layer)
+{
+    static const tw_objective list[] = {{TW_CYCLES, NULL}, {TW_ENERGY, NULL}};
+    static const double within[] = {0.01, 0};
+    tw_search_options tolerant = as_layer;
+    tolerant.objective = list;
+    tolerant.within = within;
+    tolerant.n_objectives = 2;
+    tolerant.size = sizeof tolerant;
+    tw_context *ctx = tw_context_new();
+    /* Of MobileNetV2; with the fewest cycles alone it takes 490 uJ, and 180 must be. */
+    const tw_plan *plan = plan_of(ctx, "conv:96x196x1,out=576,kernel=1,dtype=f32", &tolerant);
+    const tw_search_result *r = tw_plan_search_result(plan, 0);
+    CHECK(r->value[0] <= 1.01 * r->least[0] && r->value[0] < 46000);
+    CHECK(r->value[1] < 210e9);
+    tw_context_free(ctx);
+}
+
+/* ---- windows that slide ---- */
+
+static const char little_memory[] =
+    "machine: little\nunit: byte\ntiming: async\nmemories:\n"
+    "  - {name: dram, size: unlimited, energy: 100 pJ}\n"
+    "  - {name: l1, size: 5 KiB, energy: 1 pJ}\n"
+    "engines:\n"
+    "  - {name: in, between: [dram, l1], carries: in, cost: {latency: 4, per_cycle: 1}}\n"
+    "  - {name: out, between: [dram, l1], carries: out, cost: {latency: 4, per_cycle: 4}}\n"
+    "  - {name: mac, computes: [multiply-add], memory: l1, energy: 0.1 pJ, cost: {array: [8, 16]}}\n";
+
+/* The objective of a 3x3 convolution; whether its window slides is in *slides. `limits`: text, NULL: none. */
+static double convolved(const tw_objective *objective, const char *limits, bool *slides)
+{
+    tw_search_options options = {.n_objectives = 1, .objective = objective, .budget = 300000, .n_threads = 1};
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan;
+    CHECK_EQ(tw_model_open(ctx, "conv:8x64x32,out=8,kernel=3,pad=1,dtype=i8,out_dtype=i8,accumulator=i32", &model),
+             TW_OK);
+    CHECK_EQ(tw_machine_parse(ctx, "little", little_memory, &machine), TW_OK);
+    if (limits) CHECK_EQ(tw_limits_parse(ctx, model, machine, "limits", limits, &options.limits), TW_OK);
+    CHECK_EQ(tw_plan_search(ctx, model, machine, &options, &plan), TW_OK);
+    *slides = plan->mapping->op[0].level[0].slides[0] > 0;
+    double value = tw_plan_search_result(plan, 0)->value[0];
+    tw_context_free(ctx);
+    return value;
+}
+
+TEST(windows_slide_where_memory_is_little_whatever_is_made_small)
+{
+    static const tw_objective objective[] = {
+        {TW_CYCLES, NULL}, {TW_ENERGY, NULL}, {TW_EDP, NULL}, {TW_TRAFFIC, "l1"}};
+    for (size_t i = 0; i < TW_COUNT(objective); i++) {
+        bool slides, never;
+        double best = convolved(&objective[i], NULL, &slides);
+        double whole =
+            convolved(&objective[i], "mapping: {conv: {levels: [{at: l1, slide: {ifm: none}}]}}\n", &never);
+        CHECK(slides && !never);
+        CHECK(best < 0.97 * whole);
+    }
+}
+
 TEST(patience_ends_a_search_that_finds_nothing_better)
 {
     static const char spec[] = "conv:16x24x80,out=16,kernel=3,pad=1,dtype=f32";
