@@ -308,7 +308,9 @@ static tw_status read_subtree(walker *w, const tw_node *node, int depth)
     const char *name;
     int64_t times;
     (void)tw_field_node(&f, "attributes", TW_OPTIONAL);
-    if (read_name(w->r, &f, &name, &times) && !tw_ckd_mul(w->times, times, &w->times)) w->times = TW_EXTENT_MAX;
+    bool named = read_name(w->r, &f, &name, &times);
+    if (named && !tw_ckd_mul(w->times, times, &w->times)) w->times = TW_EXTENT_MAX;
+    if (named && depth == 1) w->r->machine->name = name;
     const tw_node *local = tw_field_list(&f, "local", TW_OPTIONAL),
                   *inner = tw_field_list(&f, "subtree", TW_OPTIONAL);
     for (const tw_node *c = local ? local->child : NULL; c; c = c->next)
@@ -391,6 +393,7 @@ tw_status tw_tl_read_architecture(tw_tl_reader *r, const tw_node *node)
     const tw_node *tree = tw_field_list(&f, "subtree", TW_REQUIRED);
     if (tree && tree->n_children != 1) TW_REFUSE(&f, tree->loc, "one subtree at the top, not %d", tree->n_children);
     TW_TRY(tw_fields_close(&f));
+    r->machine->name = "architecture";
     TW_TRY(read_subtree(&w, tree->child, 1));
     if (!w.has_array)
         return tw_diag_error(diag, node->loc, "there is no array: no component's class has 'mac' or 'compute'");
