@@ -76,7 +76,7 @@ tw_status rivals_print_native(tw_context *ctx, const tw_rival *rival, FILE *out)
         const tw_summary *s = tw_plan_summary(found);
         fprintf(out,
                 "  %" PRId64 " cycles, %.3f uJ: the fastest plan on the machine that 'tilewright convert' makes of "
-                             "these files, simulated\n",
+                "these files, simulated\n",
                 s->cycles, (double)s->energy_fj / 1e9);
         return TW_OK;
     }
