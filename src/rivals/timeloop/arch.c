@@ -5,7 +5,7 @@
  * columns (meshX) and rows (meshY); how many instances of the next component one instance feeds is the ratio of both. */
 #include "rivals/timeloop/timeloop.h"
 
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct component {
@@ -22,25 +22,41 @@ typedef struct walker {
 
 /* ---- names ---- */
 
+/* The number at *at, which moves behind it; -1: there is none of at most nine digits. */
+static int64_t take_number(const char **at)
+{
+    size_t n = strspn(*at, "0123456789");
+    int64_t value = n > 0 && n <= 9 ? strtoll(*at, NULL, 10) : -1;
+    *at += n;
+    return value;
+}
+
+/* How many "[0..15]" are; 0: it is no such range. */
+static int64_t range_of(const char *text)
+{
+    text++;
+    int64_t first = take_number(&text);
+    if (first < 0 || strncmp(text, "..", 2) != 0) return 0;
+    text += 2;
+    int64_t last = take_number(&text);
+    return last >= first && strcmp(text, "]") == 0 ? last - first + 1 : 0;
+}
+
 /* "PE[0..15]" is "PE", 16 times. */
 static bool read_name(tw_tl_reader *r, tw_fields *f, const char **name, int64_t *count)
 {
     const tw_node *node = tw_field_node(f, "name", TW_REQUIRED);
-    long first, last;
-    int end = 0;
     if (!node || node->kind != TW_SCALAR) {
         if (node) TW_REFUSE(f, node->loc, "a name is one word");
         return false;
     }
     const char *bracket = strchr(node->text, '[');
-    *count = 1;
-    if (bracket && (sscanf(bracket, "[%9ld..%9ld]%n", &first, &last, &end) != 2 || bracket[end] || last < first ||
-                    first < 0)) {
+    *count = bracket ? range_of(bracket) : 1;
+    if (*count == 0) {
         TW_REFUSE(f, tw_tl_inside(node, (size_t)(bracket - node->text)), "'%s' is no range such as [0..15]",
                   bracket);
         return false;
     }
-    if (bracket) *count = last - first + 1;
     *name =
         tw_arena_strndup(r->work.arena, node->text, bracket ? (size_t)(bracket - node->text) : strlen(node->text));
     return *name != NULL;
