@@ -170,6 +170,18 @@ static void print_rank(const tw_einsum *e, const tw_einsum_rank *rank, int64_t p
     if (pad > 0) tw_text_printf(out, " - %" PRId64, pad);
 }
 
+/* Whether positions along all axes are numbers that we count with. */
+static bool is_countable(const tw_einsum *e, const tw_einsum_operand *x)
+{
+    for (int r = 0; r < x->n_ranks; r++) {
+        double reach = 1;
+        for (int t = 0; t < x->rank[r].n_terms; t++)
+            reach += (double)x->rank[r].term[t].coefficient * (double)e->extent[x->rank[r].term[t].dim];
+        if (reach > (double)TW_EXTENT_MAX) return false;
+    }
+    return true;
+}
+
 static tw_status print_operand(const tw_rival *rival, int layer, int operand, tw_diag *diag, tw_text *out)
 {
     const tw_rival_layer *l = &rival->layer[layer];
@@ -180,6 +192,9 @@ static tw_status print_operand(const tw_rival *rival, int layer, int operand, tw
     if (!type)
         return tw_diag_error(diag, l->loc, "elements of '%s' of '%s' have %" PRId64 " bits, which no type has",
                              x->name, l->name, x->bits);
+    if (!is_countable(e, x))
+        return tw_diag_error(diag, l->loc, "an axis of '%s' of '%s' is longer than %" PRId64, x->name, l->name,
+                             TW_EXTENT_MAX);
     tw_text_printf(out, "      ");
     print_loop(x->name, out);
     tw_text_printf(out, ": {dtype: %s, %sat: [", type,

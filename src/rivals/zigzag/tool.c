@@ -180,6 +180,9 @@ typedef struct accountant {
     tw_account *out;
 } accountant;
 
+/* Counts beyond 64 bits stay at the largest that there is. */
+static int64_t whole_of(double x) { return x >= 9.2e18 ? INT64_MAX : (int64_t)x; }
+
 static tw_status add_line(const accountant *a, int operand, int level, tw_account_line *line)
 {
     static const char *const name[TW_N_WAYS] = {"read to below (tl)", "write from below (fl)", "read to above (th)",
@@ -190,12 +193,12 @@ static tw_status add_line(const accountant *a, int operand, int level, tw_accoun
     for (int way = 0; way < TW_N_WAYS; way++) {
         double words = a->count->words[operand][level][way];
         bool reads = way == TW_WAY_READ_DOWN || way == TW_WAY_READ_UP;
-        action[way] = (tw_account_action){name[way], (int64_t)words, words * x->level[level].pj[!reads]};
+        action[way] = (tw_account_action){name[way], whole_of(words), words * x->level[level].pj[!reads]};
     }
     *line = (tw_account_line){.memory = a->c->machine->memory[x->level[level].memory].name,
                               .operand = x->name,
-                              .tile_words = (int64_t)a->count->exact[operand].elems[level],
-                              .instances = (int64_t)x->exact.units[level + 1],
+                              .tile_words = whole_of(a->count->exact[operand].elems[level]),
+                              .instances = whole_of(x->exact.units[level + 1]),
                               .n_actions = TW_N_WAYS,
                               .action = action};
     return TW_OK;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { MOST_CANDIDATES = 200000 };
+
 typedef struct unroller {
     const tw_zz_reader *r;
     const tw_hierarchy *machine;
@@ -162,6 +164,7 @@ typedef struct generator {
     tw_zz_unrolling now;
     double third[3]; /* the three largest promises */
     bool collects;
+    int64_t left; /* candidates that are looked at before it is enough */
     int n;
     tw_zz_unrolling *list;
     double promise[TW_ZZ_CANDIDATES];
@@ -215,10 +218,24 @@ static bool hinted(const unroller *u, int axis, int dim)
     return !any;
 }
 
+/* The largest divisor of n below `above`, 0: there is none. */
+static int64_t divisor_below(int64_t n, int64_t above)
+{
+    int64_t best = 0;
+    for (int64_t p = 1; p * p <= n; p++) {
+        if (n % p != 0) continue;
+        if (n / p < above) return n / p;
+        if (p < above) best = p;
+    }
+    return best;
+}
+
 static void generate(generator *g, int axis)
 {
     const unroller *u = g->u;
+    if (g->left <= 0) return;
     if (axis == u->machine->n_axes) {
+        g->left--;
         judge(g);
         return;
     }
@@ -226,13 +243,15 @@ static void generate(generator *g, int axis)
         generate(g, axis + 1);
         return;
     }
-    for (int d = 0; d < u->layer->n_dims; d++)
-        for (int64_t f = hinted(u, axis, d) ? u->most[axis][d] : 0; f >= 1; f--)
-            if (u->most[axis][d] % f == 0 && g->now.n < (int)TW_COUNT(g->now.part)) {
-                g->now.part[g->now.n++] = (tw_zz_unroll){axis, d, f};
-                generate(g, axis + 1);
-                g->now.n--;
-            }
+    for (int d = 0; d < u->layer->n_dims; d++) {
+        if (!hinted(u, axis, d) || g->now.n == (int)TW_COUNT(g->now.part)) continue;
+        int64_t most = u->most[axis][d];
+        for (int64_t f = most; f >= 1 && g->left > 0; f = divisor_below(most, f)) {
+            g->now.part[g->now.n++] = (tw_zz_unroll){axis, d, f};
+            generate(g, axis + 1);
+            g->now.n--;
+        }
+    }
 }
 
 static void sort_by_axis(tw_zz_unrolling *x)
@@ -254,7 +273,13 @@ tw_status tw_zz_unrollings_of(const tw_zz_reader *r, const tw_zz_layer *layer, c
     find_limits(&u);
     take_given(&u, &g.now);
     TW_ALLOC(r->work.arena, g.list, TW_ZZ_CANDIDATES);
+    g.left = MOST_CANDIDATES;
     generate(&g, 0);
+    if (g.left == 0)
+        tw_diag_note(r->work.diag, entry->loc,
+                     "of what may lie over the array, the first %d ways are looked at for layer '%s'",
+                     MOST_CANDIDATES, layer->name);
+    g.left = MOST_CANDIDATES;
     g.collects = true;
     generate(&g, 0);
     if (g.n == 0)
