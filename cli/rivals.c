@@ -3,6 +3,7 @@
 #include "finish.h"
 #include "limit.h"
 #include "output.h"
+#include "rivals_all.h"
 #include "status.h"
 
 #include <inttypes.h>
@@ -67,8 +68,18 @@ static tw_rules rules_of(const run *r)
 static tw_status print_account(run *r, const tw_account *account, FILE *out)
 {
     if (r->options->quiet) return TW_OK;
-    return r->options->json ? tw_account_print_json(r->ctx, account, out)
-                            : tw_account_print_text(r->ctx, account, out);
+    if (r->options->json) return tw_account_print_json(r->ctx, account, out);
+    tw_status status = tw_account_print_text(r->ctx, account, out);
+    if (status == TW_OK && r->options->rules == RULES_ALL) rivals_print_left_out(account, out);
+    return status;
+}
+
+/* With --rules=all our own answer stands behind that of the files' tool. */
+static tw_status add_native(run *r, tw_status status, FILE *out)
+{
+    const cli_options *o = r->options;
+    if (status != TW_OK || o->rules != RULES_ALL || o->json || o->quiet) return status;
+    return rivals_print_native(r->ctx, r->rival, out);
 }
 
 /* The layers one after the other, of which nothing overlaps. */
@@ -175,7 +186,8 @@ static int walk(run *r)
     FILE *out = output_open();
     if (!out) return status_exit(r->ctx, TW_ERR_NOMEM);
     finish end = {.ctx = r->ctx, .files = &r->files};
-    return finish_output(&end, out, r->options->mapping ? eval_layers(r, out) : plan_layers(r, out));
+    status = r->options->mapping ? eval_layers(r, out) : plan_layers(r, out);
+    return finish_output(&end, out, add_native(r, status, out));
 }
 
 int rivals_run(const cli_options *options)

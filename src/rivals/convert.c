@@ -100,7 +100,8 @@ static void print_mover(const tw_hierarchy *h, const char *name, const char *car
     tw_text_printf(out, "  - {name: %s, between: [", name);
     print_name(h->memory[0].name, out);
     tw_text_printf(out, ", on_chip], carries: %s, %scost: {latency: 0, per_cycle: %" PRId64 "}}\n", carries,
-                   strcmp(carries, "both") == 0 ? "prefetch: all, " : "", tw_max(rate, 1));
+                   strcmp(carries, "both") == 0 ? "prefetch: all, " : "",
+                   rate > 0 ? rate : 1 << 20); /* what is not said does not limit */
 }
 
 static void print_array(const tw_hierarchy *h, const tw_einsum *e, tw_text *out)
@@ -110,6 +111,7 @@ static void print_array(const tw_hierarchy *h, const tw_einsum *e, tw_text *out)
         "  - name: array\n    computes: [multiply-add, add, max]\n    memory: on_chip\n    accumulate: fused\n"
         "    energy: %.3f pJ\n    cost: {array: {",
         point_pj(h, e));
+    if (h->n_axes == 0) tw_text_printf(out, "lane: 1"); /* a single multiplier */
     for (int a = 0; a < h->n_axes; a++) {
         tw_text_printf(out, "%s", a ? ", " : "");
         print_loop(h->axis[a], out);
@@ -130,8 +132,8 @@ tw_status tw_rival_machine_print(const tw_rival *rival, tw_diag *diag, tw_text *
             return tw_diag_error(diag, h->memory[0].loc,
                                  "operand '%s' has no memory but '%s'; a machine of ours has one inside of it",
                                  e->operand[o].name, h->memory[0].name);
-    if (h->n_axes < 1 || h->n_axes > AXES)
-        return tw_diag_error(diag, h->memory[0].loc, "the array has %d dimensions; one of ours has 1 to %d",
+    if (h->n_axes > AXES)
+        return tw_diag_error(diag, h->memory[0].loc, "the array has %d dimensions; one of ours has at most %d",
                              h->n_axes, AXES);
     tw_text_printf(out, "# Written by 'tilewright convert'. One memory stands for all that is on chip, and the "
                         "registers of the multipliers are\n"

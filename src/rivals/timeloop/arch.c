@@ -5,7 +5,7 @@
  * columns (meshX) and rows (meshY); how many instances of the next component one instance feeds is the ratio of both. */
 #include "rivals/timeloop/timeloop.h"
 
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct component {
@@ -22,25 +22,41 @@ typedef struct walker {
 
 /* ---- names ---- */
 
+/* The number at *at, which moves behind it; -1: there is none of at most nine digits. */
+static int64_t take_number(const char **at)
+{
+    size_t n = strspn(*at, "0123456789");
+    int64_t value = n > 0 && n <= 9 ? strtoll(*at, NULL, 10) : -1;
+    *at += n;
+    return value;
+}
+
+/* How many "[0..15]" are; 0: it is no such range. */
+static int64_t range_of(const char *text)
+{
+    text++;
+    int64_t first = take_number(&text);
+    if (first < 0 || strncmp(text, "..", 2) != 0) return 0;
+    text += 2;
+    int64_t last = take_number(&text);
+    return last >= first && strcmp(text, "]") == 0 ? last - first + 1 : 0;
+}
+
 /* "PE[0..15]" is "PE", 16 times. */
 static bool read_name(tw_tl_reader *r, tw_fields *f, const char **name, int64_t *count)
 {
     const tw_node *node = tw_field_node(f, "name", TW_REQUIRED);
-    long first, last;
-    int end = 0;
     if (!node || node->kind != TW_SCALAR) {
         if (node) TW_REFUSE(f, node->loc, "a name is one word");
         return false;
     }
     const char *bracket = strchr(node->text, '[');
-    *count = 1;
-    if (bracket && (sscanf(bracket, "[%9ld..%9ld]%n", &first, &last, &end) != 2 || bracket[end] || last < first ||
-                    first < 0)) {
+    *count = bracket ? range_of(bracket) : 1;
+    if (*count == 0) {
         TW_REFUSE(f, tw_tl_inside(node, (size_t)(bracket - node->text)), "'%s' is no range such as [0..15]",
                   bracket);
         return false;
     }
-    if (bracket) *count = last - first + 1;
     *name =
         tw_arena_strndup(r->work.arena, node->text, bracket ? (size_t)(bracket - node->text) : strlen(node->text));
     return *name != NULL;
@@ -308,7 +324,9 @@ static tw_status read_subtree(walker *w, const tw_node *node, int depth)
     const char *name;
     int64_t times;
     (void)tw_field_node(&f, "attributes", TW_OPTIONAL);
-    if (read_name(w->r, &f, &name, &times) && !tw_ckd_mul(w->times, times, &w->times)) w->times = TW_EXTENT_MAX;
+    bool named = read_name(w->r, &f, &name, &times);
+    if (named && !tw_ckd_mul(w->times, times, &w->times)) w->times = TW_EXTENT_MAX;
+    if (named && depth == 1) w->r->machine->name = name;
     const tw_node *local = tw_field_list(&f, "local", TW_OPTIONAL),
                   *inner = tw_field_list(&f, "subtree", TW_OPTIONAL);
     for (const tw_node *c = local ? local->child : NULL; c; c = c->next)
@@ -391,6 +409,7 @@ tw_status tw_tl_read_architecture(tw_tl_reader *r, const tw_node *node)
     const tw_node *tree = tw_field_list(&f, "subtree", TW_REQUIRED);
     if (tree && tree->n_children != 1) TW_REFUSE(&f, tree->loc, "one subtree at the top, not %d", tree->n_children);
     TW_TRY(tw_fields_close(&f));
+    r->machine->name = "architecture";
     TW_TRY(read_subtree(&w, tree->child, 1));
     if (!w.has_array)
         return tw_diag_error(diag, node->loc, "there is no array: no component's class has 'mac' or 'compute'");

@@ -103,7 +103,7 @@ static void read_tensor(shape *s, tw_fields *f, const tw_node *node)
         TW_REFUSE(f, node->loc, "more than %d data spaces", TW_RIVAL_OPERANDS);
         return;
     }
-    *o = (tw_einsum_operand){0};
+    *o = (tw_einsum_operand){.bits = s->r->machine->memory[0].word_bits};
     if (tw_field_name(&t, "name", TW_REQUIRED, &o->name)) {
         for (int i = 0; i < e->n_operands; i++)
             if (strcmp(e->operand[i].name, o->name) == 0)

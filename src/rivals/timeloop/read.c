@@ -59,6 +59,7 @@ static tw_status read_layer(tw_tl_reader *r, const tw_node *const section[N_SECT
     for (int s = OF_MACHINE; s <= OF_MAPSPACE; s++)
         if (section[s]) TW_TRY(tw_tl_read_limits(r, section[s], &extra->limits));
     extra->flags = extra->limits.flags;
+    for (int m = 0; m < r->machine->n_memories; m++) r->machine->memory[m].keeps &= ~extra->limits.bypass[m];
     if (section[MAPPING]) {
         TW_ALLOC(r->work.arena, nest, 1);
         TW_TRY(tw_tl_read_mapping(r, section[MAPPING], &extra->flags, nest));
