@@ -2,6 +2,7 @@
  *
  * Brute force lists what each operator can cost between each kind of neighbours, tries all combinations of a group from the best
  * on until one can be placed, and takes the best way to part the chain into groups. TW_CASES=n draws so many chains. */
+#include "async_random.h"
 #include "brute_table.h"
 #include "plan/plan.h"
 #include "tw_test.h"
@@ -301,7 +302,7 @@ static bool check_search(const trial *t, const tw_limits *limits, int64_t best, 
 TEST(what_is_fused_and_how_is_what_trying_everything_finds)
 {
     const char *cases = getenv("TW_CASES");
-    int n_cases = cases ? atoi(cases) : 120;
+    int n_cases = cases ? atoi(cases) : (int)tw_max(30, async_rounds(120));
     uint64_t rng = tw_test_seed();
     int n_best[3] = {0}, n_all[3] = {0};
     for (int i = 0; i < n_cases; i++) {
