@@ -13,6 +13,7 @@
 
 enum {
     KEY_JSON = 256,
+    KEY_FULL,
     KEY_ROWS,
     KEY_DUMP,
     KEY_NO_VERIFY,
@@ -99,8 +100,10 @@ typedef struct parser {
 
 static const struct argp_option report_options[] = {
     {0, 0, 0, 0, "What is printed:", 1},
+    {"full", KEY_FULL, 0, 0, "all of the report, not only its first screen: as report.txt has it", 0},
     {"json", KEY_JSON, 0, 0, "one JSON document on standard output (docs/json.md)", 0},
-    {"rows", KEY_ROWS, "all|A-B|N", 0, "ticks or steps to show; with --json rows are written only if asked for", 0},
+    {"rows", KEY_ROWS, "all|A-B|N", 0,
+     "ticks or steps to show, in a full report; with --json rows are written only if asked for", 0},
     {"dump", KEY_DUMP, "STAGE", 0,
      "print a stage instead: model, machine, mapping, layout, program or timeline; of a network graph, shapes, "
      "steps "
@@ -165,6 +168,21 @@ static error_t parse_view(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
+/* Whether the first `n` bytes of the path end so. */
+static bool ends_with(const char *path, size_t n, const char *ending)
+{
+    size_t len = strlen(ending);
+    return n >= len && memcmp(path + n - len, ending, len) == 0;
+}
+
+tw_trace_format options_trace_format(const char *path, bool *gzip)
+{
+    size_t n = strlen(path);
+    *gzip = ends_with(path, n, ".gz");
+    if (*gzip) n -= strlen(".gz");
+    return ends_with(path, n, ".json") ? TW_TRACE_CHROME : TW_TRACE_PERFETTO;
+}
+
 static bool is_trace_name(const char *name)
 {
     static const char *const ending[] = {".pftrace", ".json", ".pftrace.gz", ".json.gz"};
@@ -172,14 +190,6 @@ static bool is_trace_name(const char *name)
     for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
         if (n > strlen(ending[i]) && strcmp(name + n - strlen(ending[i]), ending[i]) == 0) return true;
     return false;
-}
-
-tw_trace_format cli_trace_format(const char *path, bool *gzip)
-{
-    size_t n = strlen(path);
-    *gzip = n > 3 && strcmp(path + n - 3, ".gz") == 0;
-    if (*gzip) n -= 3;
-    return n >= 5 && memcmp(path + n - 5, ".json", 5) == 0 ? TW_TRACE_CHROME : TW_TRACE_PERFETTO;
 }
 
 static void check_views(const struct argp_state *state)
@@ -204,7 +214,11 @@ static error_t parse_report(int key, char *arg, struct argp_state *state)
     cli_options *o = p->out;
     switch (key) {
     case KEY_JSON: o->json = true; break;
-    case KEY_ROWS: read_rows(state, arg, &o->print); break;
+    case KEY_FULL: o->print.brief = false; break;
+    case KEY_ROWS:
+        read_rows(state, arg, &o->print);
+        o->print.brief = false;
+        break;
     case KEY_DUMP: o->dump = stage_words[value_word(state, "--dump", arg, stage_words)]; break;
     case KEY_COLUMNS:
         o->columns_given = true;
@@ -268,28 +282,37 @@ static error_t hand_down(struct argp_state *state, int n_children)
         "lowering-config", KEY_LOWERING, "TEXT|@FILE", 0, "instead: Quidditch's attributes (docs/emit.md)", 0 \
     }
 
+static void refuse_command(const struct argp_state *state, const char *word)
+{
+    static const char *const all[] = {"plan",  "eval",    "verify",   "emit", "calibrate",
+                                      "place", "compare", "machines", "help"};
+    const char *near = tw_nearest_word(word, all, sizeof all / sizeof *all);
+    argp_error(
+        state,
+        "there is no command '%s'%s%s%s are plan, eval, verify, emit, calibrate, place, compare, machines, help",
+        word, near ? "; did you mean '" : "", near ? near : "", near ? "'? Commands" : "; commands");
+}
+
 static error_t parse_example(int key, char *arg, struct argp_state *state)
 {
     parser *p = state->input;
     switch (key) {
     case 'o': p->out->folder = folder(state, arg); break;
     case ARGP_KEY_INIT: return hand_down(state, 2);
-    case ARGP_KEY_ARG:
-        argp_error(state,
-                   "there is no command '%s'; commands are plan, eval, verify, emit, calibrate, place, compare, "
-                   "machines, help",
-                   arg);
-        break;
+    case ARGP_KEY_ARG: refuse_command(state, arg); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
 
+/* "-" is standard input. */
+static const char *input_path(const char *arg) { return strcmp(arg, "-") == 0 ? "/dev/stdin" : arg; }
+
 static error_t take_workload(const char *arg, struct argp_state *state)
 {
     parser *p = state->input;
     if (p->out->workload) argp_error(state, "one workload at a time: '%s' is a second one", arg);
-    p->out->workload = arg;
+    p->out->workload = input_path(arg);
     return 0;
 }
 
@@ -311,7 +334,7 @@ static error_t parse_workload(int key, char *arg, struct argp_state *state)
 {
     cli_options *o = ((parser *)state->input)->out;
     switch (key) {
-    case 'm': o->machine = arg; break;
+    case 'm': o->machine = input_path(arg); break;
     case 'o': o->folder = o->file = folder(state, arg); break;
     case ARGP_KEY_ARG: return take_workload(arg, state);
     case ARGP_KEY_END: require(state, o->workload, "the workload"); break;
@@ -350,7 +373,7 @@ static error_t parse_verify(int key, char *arg, struct argp_state *state)
 static error_t parse_mapping(int key, char *arg, struct argp_state *state)
 {
     cli_options *o = ((parser *)state->input)->out;
-    if (key == KEY_MAPPING) o->mapping = arg;
+    if (key == KEY_MAPPING) o->mapping = input_path(arg);
     if (key == KEY_LOWERING) o->lowering = arg;
     if (key == KEY_MAPPING || key == KEY_LOWERING) return 0;
     error_t error = parse_workload(key, arg, state);
@@ -403,6 +426,7 @@ static void parse(const struct argp *argp, int argc, char **argv, cli_options *o
 {
     parser p = {.out = out, .terminal.colour = "auto"};
     out->verify = true;
+    out->print.brief = true;
     out->search.size = sizeof out->search;
     out->injection.size = sizeof out->injection;
     out->network.open.size = sizeof out->network.open;
@@ -424,7 +448,8 @@ void cli_options_example(int argc, char **argv, cli_options *out)
         "  place FILE.csv [--capacity=SIZE]          addresses for buffers with lifetimes\n"
         "  compare A B [-o FILE.html]                how two plans differ\n"
         "  machines [NAME]                           list or print built-in machines\n"
-        "'tilewright COMMAND --help' tells more. Without a command the built-in example is planned: "
+        "'tilewright help COMMAND' tells more, docs/glossary.md explains the words of the reports. Without a "
+        "command the built-in example is planned: "
         "matmul:128x128x512 on tick-three-level.\n\n"
         "Exit codes: 0 done, 1 infeasible, 2 bad input, 64 usage, 70 our fault, 74 cannot write.";
     static const struct argp_option options[] = {OPTION_OUTPUT, {0}};

@@ -2,6 +2,7 @@
 #include "plan/network.h"
 #include "api/options.h"
 #include "report/report.h"
+#include "report/trace/network_trace.h"
 
 #include "mapping/mapping.h"
 #include "report/page/page.h"
@@ -281,6 +282,17 @@ tw_status tw_network_print_json(tw_context *ctx, const tw_network_plan *plan, co
     return tw_report_network_json(plan, verdict, &ctx->diag, out);
 }
 
+tw_status tw_network_print_trace(tw_context *ctx, const tw_network_plan *plan, tw_trace_format format, bool gzip,
+                                 FILE *out)
+{
+    tw_plan steps;
+    tw_arena *arena = tw_arena_new();
+    tw_status status = arena ? tw_network_as_plan(plan, arena, &ctx->diag, &steps) : TW_ERR_NOMEM;
+    if (status == TW_OK) status = tw_plan_print_trace(ctx, &steps, format, gzip, out);
+    tw_arena_free(arena);
+    return status;
+}
+
 tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
                                 const tw_network_verdict *verdict, FILE *out)
 {
@@ -296,16 +308,6 @@ static void print_none(const tw_network_plan *plan, tw_text *text)
     for (int i = 0; i < plan->network->layers.n; i++)
         if (!plan->plan[i] && tw_machine_computes(plan->machine, &plan->network->model->op[i]))
             tw_text_printf(text, "  %s: none\n", plan->network->model->op[i].name);
-}
-
-tw_status tw_network_print_trace(tw_context *ctx, const tw_network_plan *plan, tw_trace_format format, bool gzip,
-                                 FILE *out)
-{
-    tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status =
-        tw_report_trace(&(tw_slice_source){.network = plan}, format, gzip, ctx->scratch, &ctx->diag, out);
-    tw_arena_rewind(ctx->scratch, mark);
-    return status;
 }
 
 tw_status tw_network_print_mapping(tw_context *ctx, const tw_network_plan *plan, FILE *out)
