@@ -319,13 +319,6 @@ static tw_status draw_png(net_session *s, FILE *out)
     return tw_network_draw_costs_png(s->ctx, s->plan, s->n_plans, out);
 }
 
-static tw_status print_trace_file(net_session *s, FILE *out)
-{
-    bool gzip;
-    tw_trace_format format = cli_trace_format(s->options->trace, &gzip);
-    return tw_network_print_trace(s->ctx, s->plan[0], format, gzip, out);
-}
-
 static tw_status draw_plot(net_session *s, FILE *out)
 {
     const cli_plot *plot = &s->options->plot;
@@ -459,19 +452,20 @@ static int write_plot(net_session *s)
     return EXIT_WRITING;
 }
 
-/* The trace that --trace asks for, beside the others. */
+/* The trace of all steps, if one is asked for. */
 static int write_trace(net_session *s)
 {
     output_file file;
     const char *path = s->options->trace;
+    bool gzip;
     if (!path) return EXIT_DONE;
+    tw_trace_format format = options_trace_format(path, &gzip);
     if (output_path_open(&file, path)) {
         busy *b = busy_begin(s->options->quiet, "writing %s", path);
-        tw_status status = print_trace_file(s, file.stream);
-        bool lost = fflush(file.stream) != 0 || ferror(file.stream);
+        tw_status status = tw_network_print_trace(s->ctx, s->plan[0], format, gzip, file.stream);
         busy_end(b);
-        if (status == TW_OK && !lost && output_batch_add(&s->files, &file)) return EXIT_DONE;
-        if (status != TW_OK || lost) output_file_drop(&file);
+        if (status == TW_OK && output_batch_add(&s->files, &file)) return EXIT_DONE;
+        if (status != TW_OK) output_file_drop(&file);
         if (status != TW_OK && status != TW_ERR_IO) return status_exit(s->ctx, status);
         tw_context_clear_messages(s->ctx);
     }
@@ -517,14 +511,12 @@ static void say_where(const void *user, FILE *out)
     int results = s->verdict ? s->verdict->n_outputs : 0;
     bool picture = s->options->plot.file && !s->options->json && !s->options->dump && !s->options->quiet;
     if (picture) output_say_file(s->options->plot.file, out);
-    bool trace = s->options->trace && !s->options->quiet && !s->options->dump;
-    if (trace && !s->options->folder) output_say_file(s->options->trace, out);
+    if (s->options->trace && !s->options->quiet) output_say_file(s->options->trace, out);
     if (!s->options->folder || s->options->quiet || s->options->dump) return;
     for (int i = 0; i < N_FILES; i++)
         if (!s->left_out[i]) name[n++] = files[i].name;
     if (out != stderr) fputc('\n', out);
     if (n > 0) output_say_wrote(s->options->folder, name, n, s->options->print.columns, out);
-    if (trace) output_say_file(s->options->trace, out);
     if (results > 0)
         fprintf(out, "and the result%s as output_0.pb%s\n", results == 1 ? "" : "s", results == 1 ? "" : "..");
 }
@@ -596,7 +588,7 @@ static int report(net_session *s)
 {
     limit_apply_grace(s->ctx, s->options->search.time_limit);
     int code = s->options->dump ? EXIT_DONE : s->options->plot.file ? write_plot(s) : write_files(s);
-    if (code == EXIT_DONE) code = write_trace(s);
+    if (code == EXIT_DONE && !s->options->dump) code = write_trace(s);
     limit_apply(s->ctx, 0); /* whatever there is is printed */
     if (code == EXIT_DONE) code = print(s);
     return code == EXIT_DONE ? judge(s) : code;

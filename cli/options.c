@@ -172,6 +172,21 @@ static error_t parse_view(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
+/* Whether the first `n` bytes of the path end so. */
+static bool ends_with(const char *path, size_t n, const char *ending)
+{
+    size_t len = strlen(ending);
+    return n >= len && memcmp(path + n - len, ending, len) == 0;
+}
+
+tw_trace_format options_trace_format(const char *path, bool *gzip)
+{
+    size_t n = strlen(path);
+    *gzip = ends_with(path, n, ".gz");
+    if (*gzip) n -= strlen(".gz");
+    return ends_with(path, n, ".json") ? TW_TRACE_CHROME : TW_TRACE_PERFETTO;
+}
+
 static bool is_trace_name(const char *name)
 {
     static const char *const ending[] = {".pftrace", ".json", ".pftrace.gz", ".json.gz"};
@@ -179,14 +194,6 @@ static bool is_trace_name(const char *name)
     for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
         if (n > strlen(ending[i]) && strcmp(name + n - strlen(ending[i]), ending[i]) == 0) return true;
     return false;
-}
-
-tw_trace_format cli_trace_format(const char *path, bool *gzip)
-{
-    size_t n = strlen(path);
-    *gzip = n > 3 && strcmp(path + n - 3, ".gz") == 0;
-    if (*gzip) n -= 3;
-    return n >= 5 && memcmp(path + n - 5, ".json", 5) == 0 ? TW_TRACE_CHROME : TW_TRACE_PERFETTO;
 }
 
 static void check_views(const struct argp_state *state)

@@ -57,8 +57,6 @@ typedef struct cli_options {
     bool space_given;
 } cli_options;
 
-/* What --trace=PATH asks for: x.pftrace or x.json; with .gz behind it, smaller. */
-tw_trace_format cli_trace_format(const char *path, bool *gzip);
 /* Each reads the arguments of its sub-command (argv[0] is the program, for messages) and fills `out`. Wrong
  * usage ends the process with EXIT_USAGE, --help and --version with 0. */
 void cli_options_example(int argc, char **argv, cli_options *out);
@@ -66,6 +64,8 @@ void cli_options_plan(int argc, char **argv, cli_options *out);
 void cli_options_eval(int argc, char **argv, cli_options *out);
 void cli_options_verify(int argc, char **argv, cli_options *out);
 void cli_options_emit(int argc, char **argv, cli_options *out);
+/* The format that the ending of a trace's file asks for, and whether it is to be compressed. */
+tw_trace_format options_trace_format(const char *path, bool *gzip);
 /* out->machine is the name given, or NULL. */
 void cli_options_machines(int argc, char **argv, cli_options *out);
 void cli_options_convert(int argc, char **argv, cli_options *out);

@@ -354,10 +354,11 @@ static tw_status print_picture(session *s, FILE *out)
 
 /* ---- the trace ---- */
 
+/* x.pftrace, x.json; with .gz behind it, smaller. */
 static tw_status print_trace_file(session *s, FILE *out)
 {
     bool gzip;
-    tw_trace_format format = cli_trace_format(s->options->trace, &gzip);
+    tw_trace_format format = options_trace_format(s->options->trace, &gzip);
     return tw_plan_print_trace(s->ctx, s->plan, format, gzip, out);
 }
 

@@ -275,7 +275,7 @@ TW_API TW_NODISCARD tw_status tw_network_print_document(tw_context *ctx, const t
 /* As one HTML file to look at; `plan` as for tw_network_print_costs, the first is shown layer by layer. */
 TW_API TW_NODISCARD tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *plan,
                                                     int n_plans, const tw_network_verdict *verdict, FILE *out);
-/* As tw_plan_print_trace: the steps one after the other. TW_INFEASIBLE when no step has a plan. */
+/* As tw_plan_print_trace: all steps that have a plan, one after the other. */
 TW_API TW_NODISCARD tw_status tw_network_print_trace(tw_context *ctx, const tw_network_plan *plan,
                                                      tw_trace_format format, bool gzip, FILE *out);
 /* A mapping file that tw_network_eval and partial mappings read. */

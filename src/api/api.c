@@ -24,6 +24,7 @@
 #include "sim/injection.h"
 #include "tile/best.h"
 #include "tile/traffic.h"
+#include "write/gzip.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -506,10 +507,13 @@ tw_status tw_plan_print_gantt(tw_context *ctx, const tw_plan *plan, int op, int6
 tw_status tw_plan_print_trace(tw_context *ctx, const tw_plan *plan, tw_trace_format format, bool gzip, FILE *out)
 {
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status =
-        tw_report_trace(&(tw_slice_source){.plan = plan}, format, gzip, ctx->scratch, &ctx->diag, out);
+    FILE *to = gzip ? tw_gzip_open(out) : out;
+    if (!to) return TW_ERR_NOMEM;
+    tw_status status = format == TW_TRACE_CHROME ? tw_report_chrome(plan, ctx->scratch, &ctx->diag, to)
+                                                 : tw_report_perfetto(plan, ctx->scratch, &ctx->diag, to);
     tw_arena_rewind(ctx->scratch, mark);
-    return status;
+    bool lost = gzip && (fclose(to) != 0 || fflush(out) != 0);
+    return lost && status == TW_OK ? tw_diag_io(&ctx->diag, (tw_loc){0}, "cannot write the trace") : status;
 }
 
 tw_status tw_plan_plot(tw_context *ctx, const tw_plan *plan, const tw_plot_options *options, FILE *out)

@@ -3,6 +3,7 @@
 #include "advise/network_remedy.h"
 #include "api/options.h"
 #include "report/report.h"
+#include "report/trace/network_trace.h"
 
 #include "mapping/mapping.h"
 #include "report/page/page.h"
@@ -314,22 +315,23 @@ tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *p
     return status;
 }
 
+tw_status tw_network_print_trace(tw_context *ctx, const tw_network_plan *plan, tw_trace_format format, bool gzip,
+                                 FILE *out)
+{
+    tw_plan steps;
+    tw_arena *arena = tw_arena_new();
+    tw_status status = arena ? tw_network_as_plan(plan, arena, &ctx->diag, &steps) : TW_ERR_NOMEM;
+    if (status == TW_OK) status = tw_plan_print_trace(ctx, &steps, format, gzip, out);
+    tw_arena_free(arena);
+    return status;
+}
+
 /* "  conv1: none" of the layers that have no plan although the machine computes them. */
 static void print_none(const tw_network_plan *plan, tw_text *text)
 {
     for (int i = 0; i < plan->network->layers.n; i++)
         if (!plan->plan[i] && tw_machine_computes(plan->machine, &plan->network->model->op[i]))
             tw_text_printf(text, "  %s: none\n", plan->network->model->op[i].name);
-}
-
-tw_status tw_network_print_trace(tw_context *ctx, const tw_network_plan *plan, tw_trace_format format, bool gzip,
-                                 FILE *out)
-{
-    tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status =
-        tw_report_trace(&(tw_slice_source){.network = plan}, format, gzip, ctx->scratch, &ctx->diag, out);
-    tw_arena_rewind(ctx->scratch, mark);
-    return status;
 }
 
 tw_status tw_network_print_mapping(tw_context *ctx, const tw_network_plan *plan, FILE *out)

@@ -54,13 +54,11 @@ tw_status tw_counters_add(tw_counters *c, int counter, int64_t cycle, int64_t de
     return TW_OK;
 }
 
-static int64_t ns_of(const tw_counters *c, int64_t cycle) { return tw_cycles_ns(c->start + cycle, c->mhz); }
-
 /* The changes of the first nanosecond that waits, together. */
 static tw_status show_next(tw_counters *c, int counter, int64_t ns)
 {
     tw_counter *at = &c->counter[counter];
-    for (; at->n > 0 && ns_of(c, at->change[at->first].cycle) == ns; at->n--)
+    for (; at->n > 0 && tw_cycles_ns(at->change[at->first].cycle, c->mhz) == ns; at->n--)
         at->value += at->change[at->first++].delta;
     if (at->begun && at->value == at->shown) return TW_OK;
     at->begun = true;
@@ -70,10 +68,10 @@ static tw_status show_next(tw_counters *c, int counter, int64_t ns)
 
 tw_status tw_counters_settle(tw_counters *c, int64_t until)
 {
-    int64_t end = until == INT64_MAX ? INT64_MAX : ns_of(c, until);
+    int64_t end = until == INT64_MAX ? INT64_MAX : tw_cycles_ns(until, c->mhz);
     for (int i = 0; i < c->n; i++)
         for (tw_counter *at = &c->counter[i]; at->n > 0;) {
-            int64_t ns = ns_of(c, at->change[at->first].cycle);
+            int64_t ns = tw_cycles_ns(at->change[at->first].cycle, c->mhz);
             if (ns >= end) break;
             TW_TRY(show_next(c, i, ns));
         }

@@ -31,8 +31,8 @@ typedef struct tw_counter {
 typedef struct tw_counters {
     int64_t n, room;
     tw_counter *counter;
-    int64_t mhz, start; /* `start`: cycle of the run at which cycle 0 of the changes is */
-    tw_arena *arena;    /* nobody may rewind it */
+    int64_t mhz;
+    tw_arena *arena; /* nobody may rewind it */
     tw_status (*show)(void *user, int counter, int64_t ns, int64_t value);
     void *user;
 } tw_counters;

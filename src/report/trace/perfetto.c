@@ -12,7 +12,7 @@
  * own. */
 #include "report/trace/perfetto.h"
 #include "core/table.h"
-#include "write/gzip.h"
+#include "report/trace/slices.h"
 #include "write/wire.h"
 
 #include <string.h>
@@ -57,7 +57,7 @@ enum { ENTRY_IID = 1, ENTRY_NAME = 2 };
 enum { NAMES_MAX = 1 << 16 };
 
 typedef struct perfetto {
-    const tw_slice_source *source;
+    const tw_plan *plan;
     tw_arena *arena;
     tw_diag *diag;
     FILE *out;
@@ -120,7 +120,7 @@ static tw_status describe_root(perfetto *p)
     tw_wire_out *w = &p->wire;
     size_t packet = open_packet(p), track = tw_wire_open(w, PACKET_TRACK_DESCRIPTOR);
     tw_wire_uint(w, TRACK_UUID, ROOT);
-    tw_wire_text(w, TRACK_NAME, tw_source_title(p->source, title));
+    tw_wire_text(w, TRACK_NAME, tw_slices_title(p->plan, title));
     tw_wire_uint(w, TRACK_CHILD_ORDERING, ORDERED_EXPLICITLY);
     tw_wire_close(w, track);
     return close_packet(p, packet);
@@ -274,17 +274,17 @@ static tw_status write_trace(perfetto *p, tw_arena *scratch)
     if (!p->names) return TW_ERR_NOMEM;
     TW_TRY(begin_sequence(p));
     TW_TRY(describe_root(p));
-    TW_TRY(tw_source_walk(p->source, &sink, scratch, p->diag));
+    TW_TRY(tw_slices_walk(p->plan, &sink, scratch, p->diag));
     return fflush(p->out) != 0 || ferror(p->out) ? cannot_write(p) : TW_OK;
 }
 
-tw_status tw_report_perfetto(const tw_slice_source *source, tw_arena *scratch, tw_diag *diag, FILE *out)
+tw_status tw_report_perfetto(const tw_plan *plan, tw_arena *scratch, tw_diag *diag, FILE *out)
 {
     tw_arena *arena = tw_arena_new();
     perfetto *p = arena ? TW_NEW(arena, perfetto, 1) : NULL;
     tw_status status = TW_ERR_NOMEM;
     if (p) {
-        p->source = source;
+        p->plan = plan;
         p->arena = arena;
         p->diag = diag;
         p->out = out;
@@ -292,15 +292,4 @@ tw_status tw_report_perfetto(const tw_slice_source *source, tw_arena *scratch, t
     }
     tw_arena_free(arena);
     return status;
-}
-
-tw_status tw_report_trace(const tw_slice_source *source, tw_trace_format format, bool gzip, tw_arena *scratch,
-                          tw_diag *diag, FILE *out)
-{
-    FILE *to = gzip ? tw_gzip_open(out) : out;
-    if (!to) return TW_ERR_NOMEM;
-    tw_status status = format == TW_TRACE_CHROME ? tw_report_chrome(source, scratch, diag, to)
-                                                 : tw_report_perfetto(source, scratch, diag, to);
-    bool lost = gzip && (fclose(to) != 0 || fflush(out) != 0);
-    return lost && status == TW_OK ? tw_diag_io(diag, (tw_loc){0}, "cannot write the trace") : status;
 }

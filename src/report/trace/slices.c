@@ -29,7 +29,6 @@ enum { N_VERBS = TW_COUNT(verb) };
 
 typedef struct slicer {
     const tw_plan *plan;
-    tw_slice_place place;
     int op; /* at hand */
     const tw_program *program;
     const tw_slice_sink *sink;
@@ -60,10 +59,7 @@ enum { OPERATORS };
 static int first_track(const slicer *s) { return s->plan->joint ? s->plan->joint->program->n_nests : 1; }
 enum { RANKS = 4 * TW_MAX_UNITS }; /* of one engine */
 
-static int64_t ns_of(const slicer *s, int64_t cycle)
-{
-    return tw_cycles_ns(s->place.start + cycle, s->plan->machine->clock_mhz);
-}
+static int64_t ns_of(const slicer *s, int64_t cycle) { return tw_cycles_ns(cycle, s->plan->machine->clock_mhz); }
 static bool has_waits(const slicer *s) { return s->plan->op[0].timeline.has_waits; }
 static bool moves(const slicer *s, int engine)
 {
@@ -150,10 +146,9 @@ static tw_status begin_command(slicer *s, const tw_trace_event *event)
 static void add_link(slicer *s, int64_t residency, bool begins)
 {
     if (residency < 0) return;
-    int64_t id = s->place.first_link + residency + 1;
     for (int i = 0; i < s->slice.n_links; i++)
-        if (s->link[i].id == id) return;
-    if (s->slice.n_links < TW_SLICE_LINKS) s->link[s->slice.n_links++] = (tw_slice_link){id, begins};
+        if (s->link[i].id == residency + 1) return;
+    if (s->slice.n_links < TW_SLICE_LINKS) s->link[s->slice.n_links++] = (tw_slice_link){residency + 1, begins};
 }
 
 static void add_text(slicer *s, const char *text)
@@ -413,7 +408,7 @@ static tw_status end_op(void *user, int op, int64_t end)
     TW_TRY(tw_counters_settle(&s->counters, end));
     if (s->plan->joint) return show_groups(s);
     tw_slice all = {.track = OPERATORS,
-                    .name = s->place.name ? s->place.name : s->program->op->name,
+                    .name = s->program->op->name,
                     .category = "operator",
                     .start_ns = ns_of(s, s->op_start),
                     .end_ns = ns_of(s, end)};
@@ -462,37 +457,24 @@ static tw_status walk(slicer *s, tw_arena *scratch, tw_diag *diag)
 tw_status tw_slices_walk(const tw_plan *plan, const tw_slice_sink *sink, tw_arena *scratch, tw_diag *diag)
 {
     TW_TRY(check_length(plan, diag));
-    return tw_slices_walk_at(plan, &(tw_slice_place){0}, sink, scratch, diag);
-}
-
-tw_status tw_slices_walk_at(const tw_plan *plan, const tw_slice_place *place, const tw_slice_sink *sink,
-                            tw_arena *scratch, tw_diag *diag)
-{
     tw_arena *arena = tw_arena_new();
     slicer *s = arena ? TW_NEW(arena, slicer, 1) : NULL;
     tw_status status = TW_ERR_NOMEM;
     if (s) {
-        *s = (slicer){.plan = plan, .place = *place, .sink = sink, .arena = arena};
-        s->counters = (tw_counters){.mhz = plan->machine->clock_mhz,
-                                    .start = place->start,
-                                    .arena = arena,
-                                    .show = sink->value,
-                                    .user = sink->user};
+        *s = (slicer){.plan = plan, .sink = sink, .arena = arena};
+        s->counters =
+            (tw_counters){.mhz = plan->machine->clock_mhz, .arena = arena, .show = sink->value, .user = sink->user};
         status = walk(s, scratch, diag);
     }
     tw_arena_free(arena);
     return status;
 }
 
-const char *tw_slices_name(const char *name, const tw_machine *machine, char *text)
-{
-    char clock[64] = "1 cycle = 1 ns";
-    if (machine->clock_mhz > 0) snprintf(clock, sizeof clock, "%" PRId64 " MHz", machine->clock_mhz);
-    snprintf(text, TW_SLICE_TEXT, "%.200s on %.200s, %s", name, machine->name, clock);
-    return text;
-}
-
 const char *tw_slices_title(const tw_plan *plan, char *text)
 {
-    return tw_slices_name(plan->model->name, plan->machine, text);
+    char clock[64] = "1 cycle = 1 ns";
+    const tw_machine *machine = plan->machine;
+    if (machine->clock_mhz > 0) snprintf(clock, sizeof clock, "%" PRId64 " MHz", machine->clock_mhz);
+    snprintf(text, TW_SLICE_TEXT, "%.200s on %.200s, %s", plan->model->name, machine->name, clock);
+    return text;
 }

@@ -47,18 +47,7 @@ typedef struct tw_slice_sink {
  * the plan takes longer than 2^63 nanoseconds. */
 TW_NODISCARD tw_status tw_slices_walk(const tw_plan *plan, const tw_slice_sink *sink, tw_arena *scratch,
                                       tw_diag *diag);
-/* Where the slices of a plan stand in a longer run. */
-typedef struct tw_slice_place {
-    int64_t start;      /* cycle at which the plan begins                  */
-    int64_t first_link; /* numbers of its links count on behind this one   */
-    const char *name;   /* of the slices of its operators; NULL: their own */
-} tw_slice_place;
-/* The same, there. */
-TW_NODISCARD tw_status tw_slices_walk_at(const tw_plan *plan, const tw_slice_place *place,
-                                         const tw_slice_sink *sink, tw_arena *scratch, tw_diag *diag);
 /* "matmul on kpu, 1000 MHz", "matmul on tick-10k, 1 cycle = 1 ns"; `text` has room for TW_SLICE_TEXT bytes and is
  * returned. */
 const char *tw_slices_title(const tw_plan *plan, char *text);
-/* The same of anything with a name. */
-const char *tw_slices_name(const char *name, const tw_machine *machine, char *text);
 #endif
