@@ -23,6 +23,20 @@ static const struct {
     {"machines", "tilewright machines", cmd_machines},
 };
 
+/* `tilewright help`, and `tilewright help COMMAND`, which is what `tilewright COMMAND --help` prints. */
+static int help_with(int argc, char **argv)
+{
+    for (size_t i = 0; argc > 2 && i < sizeof command / sizeof *command; i++)
+        if (strcmp(argv[2], command[i].name) == 0) {
+            argv[1] = (char *)command[i].full_name;
+            argv[2] = (char *)"--help";
+            return command[i].run(2, argv + 1);
+        }
+    if (argc > 2) return cmd_example(argc - 1, argv + 1); /* which says that there is no such command */
+    argv[1] = (char *)"--help";
+    return cmd_example(argc, argv);
+}
+
 int main(int argc, char **argv)
 {
     static char held_back[BUFSIZ]; /* no memory is needed to print help */
@@ -37,6 +51,6 @@ int main(int argc, char **argv)
             argv[1] = (char *)command[i].full_name;
             return command[i].run(argc - 1, argv + 1);
         }
-    if (strcmp(first, "help") == 0) argv[1] = (char *)"--help";
+    if (strcmp(first, "help") == 0) return help_with(argc, argv);
     return cmd_example(argc, argv);
 }

@@ -13,6 +13,7 @@
 
 enum {
     KEY_JSON = 256,
+    KEY_FULL,
     KEY_ROWS,
     KEY_DUMP,
     KEY_NO_VERIFY,
@@ -99,8 +100,9 @@ typedef struct parser {
 
 static const struct argp_option report_options[] = {
     {0, 0, 0, 0, "What is printed:", 1},
+    {"full", KEY_FULL, 0, 0, "all of the report, not only its first screen: as report.txt has it", 0},
     {"json", KEY_JSON, 0, 0, "one JSON document on standard output (docs/json.md)", 0},
-    {"rows", KEY_ROWS, "all|A-B|N", 0, "ticks or steps to show; with --json rows are written only if asked for", 0},
+    {"rows", KEY_ROWS, "all|A-B|N", 0, "ticks or steps to show, in a full report; with --json rows are written only if asked for", 0},
     {"dump", KEY_DUMP, "STAGE", 0,
      "print a stage instead: model, machine, mapping, layout, program or timeline; of a network graph, shapes, "
      "steps "
@@ -196,7 +198,11 @@ static error_t parse_report(int key, char *arg, struct argp_state *state)
     cli_options *o = p->out;
     switch (key) {
     case KEY_JSON: o->json = true; break;
-    case KEY_ROWS: read_rows(state, arg, &o->print); break;
+    case KEY_FULL: o->print.brief = false; break;
+    case KEY_ROWS:
+        read_rows(state, arg, &o->print);
+        o->print.brief = false;
+        break;
     case KEY_DUMP: o->dump = stage_words[value_word(state, "--dump", arg, stage_words)]; break;
     case KEY_COLUMNS:
         o->columns_given = true;
@@ -260,28 +266,36 @@ static error_t hand_down(struct argp_state *state, int n_children)
         "lowering-config", KEY_LOWERING, "TEXT|@FILE", 0, "instead: Quidditch's attributes (docs/emit.md)", 0 \
     }
 
+static void refuse_command(const struct argp_state *state, const char *word)
+{
+    static const char *const all[] = {"plan",  "eval",    "verify",   "emit", "calibrate",
+                                      "place", "compare", "machines", "help"};
+    const char *near = tw_nearest_word(word, all, sizeof all / sizeof *all);
+    argp_error(state,
+               "there is no command '%s'%s%s%s are plan, eval, verify, emit, calibrate, place, compare, machines, help",
+               word, near ? "; did you mean '" : "", near ? near : "", near ? "'? Commands" : "; commands");
+}
+
 static error_t parse_example(int key, char *arg, struct argp_state *state)
 {
     parser *p = state->input;
     switch (key) {
     case 'o': p->out->folder = folder(state, arg); break;
     case ARGP_KEY_INIT: return hand_down(state, 2);
-    case ARGP_KEY_ARG:
-        argp_error(state,
-                   "there is no command '%s'; commands are plan, eval, verify, emit, calibrate, place, compare, "
-                   "machines, help",
-                   arg);
-        break;
+    case ARGP_KEY_ARG: refuse_command(state, arg); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
 
+/* "-" is standard input. */
+static const char *input_path(const char *arg) { return strcmp(arg, "-") == 0 ? "/dev/stdin" : arg; }
+
 static error_t take_workload(const char *arg, struct argp_state *state)
 {
     parser *p = state->input;
     if (p->out->workload) argp_error(state, "one workload at a time: '%s' is a second one", arg);
-    p->out->workload = arg;
+    p->out->workload = input_path(arg);
     return 0;
 }
 
@@ -303,7 +317,7 @@ static error_t parse_workload(int key, char *arg, struct argp_state *state)
 {
     cli_options *o = ((parser *)state->input)->out;
     switch (key) {
-    case 'm': o->machine = arg; break;
+    case 'm': o->machine = input_path(arg); break;
     case 'o': o->folder = o->file = folder(state, arg); break;
     case ARGP_KEY_ARG: return take_workload(arg, state);
     case ARGP_KEY_END: require(state, o->workload, "the workload"); break;
@@ -342,7 +356,7 @@ static error_t parse_verify(int key, char *arg, struct argp_state *state)
 static error_t parse_mapping(int key, char *arg, struct argp_state *state)
 {
     cli_options *o = ((parser *)state->input)->out;
-    if (key == KEY_MAPPING) o->mapping = arg;
+    if (key == KEY_MAPPING) o->mapping = input_path(arg);
     if (key == KEY_LOWERING) o->lowering = arg;
     if (key == KEY_MAPPING || key == KEY_LOWERING) return 0;
     error_t error = parse_workload(key, arg, state);
@@ -395,6 +409,7 @@ static void parse(const struct argp *argp, int argc, char **argv, cli_options *o
 {
     parser p = {.out = out, .terminal.colour = "auto"};
     out->verify = true;
+    out->print.brief = true;
     out->search.size = sizeof out->search;
     out->injection.size = sizeof out->injection;
     out->network.open.size = sizeof out->network.open;

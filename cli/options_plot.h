@@ -11,6 +11,7 @@ typedef enum cli_plot_kind {
     PLOT_BUFFERS,
     PLOT_ROOFLINE,
     PLOT_TRAFFIC,
+    PLOT_LOSSES,
     PLOT_COSTS,
     PLOT_PARETO
 } cli_plot_kind;

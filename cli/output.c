@@ -52,6 +52,45 @@ int output_close(FILE *stream)
 
 /* ---- files ---- */
 
+/* The folder above: "." of a name alone. */
+static void cut_last(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash == path)
+        path[1] = 0;
+    else if (slash)
+        *slash = 0;
+    else
+        strcpy(path, ".");
+}
+
+bool output_folder_is_possible(const char *path)
+{
+    char *copy = malloc(strlen(path) + 2);
+    struct stat st;
+    if (!copy) return false;
+    strcpy(copy, *path ? path : ".");
+    while (stat(copy, &st) != 0 && errno == ENOENT && strcmp(copy, ".") != 0 && strcmp(copy, "/") != 0) cut_last(copy);
+    bool possible = stat(copy, &st) == 0;
+    if (possible && !S_ISDIR(st.st_mode)) errno = ENOTDIR, possible = false;
+    possible = possible && access(copy, W_OK | X_OK) == 0;
+    free(copy);
+    return possible;
+}
+
+bool output_path_is_possible(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) == 0) return access(path, W_OK) == 0;
+    char *copy = malloc(strlen(path) + 2);
+    if (!copy) return false;
+    strcpy(copy, path);
+    cut_last(copy);
+    bool possible = access(copy, W_OK | X_OK) == 0;
+    free(copy);
+    return possible;
+}
+
 bool output_make_folder(const char *path)
 {
     char *copy = *path ? strdup(path) : NULL;

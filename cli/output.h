@@ -22,6 +22,9 @@ void output_say_wrote(const char *folder, const char *const *name, int n, int co
 /* "wrote PATH" */
 void output_say_file(const char *path, FILE *out);
 
+/* Whether a folder can be made there and written to, or a file of this path; nothing is made. Errors go to errno. */
+bool output_folder_is_possible(const char *path);
+bool output_path_is_possible(const char *path);
 /* Makes the folder and what is missing above it. */
 bool output_make_folder(const char *path);
 /* A file that replaces folder/name when it is complete: it is written beside it under another name. What exists and

@@ -341,6 +341,7 @@ static tw_status print_picture(session *s, FILE *out)
                                         [PLOT_BUFFERS] = TW_PLOT_BUFFERS,
                                         [PLOT_ROOFLINE] = TW_PLOT_ROOFLINE,
                                         [PLOT_TRAFFIC] = TW_PLOT_TRAFFIC,
+                                        [PLOT_LOSSES] = TW_PLOT_LOSSES,
                                         [PLOT_PARETO] = TW_PLOT_PARETO};
     const cli_plot *plot = &s->options->plot;
     tw_plot_options how = {.size = sizeof how,
@@ -518,7 +519,10 @@ static int print(session *s)
 /* Verifies the plan, writes the files, prints the report. A plan that was found wrong is shown all the same. */
 static int report(session *s)
 {
-    if (progress_was_stopped()) tw_context_limit_time(s->ctx, seconds_after_interrupt);
+    if (progress_was_stopped()) {
+        tw_context_limit_time(s->ctx, seconds_after_interrupt);
+        if (!s->options->quiet) complain("interrupted: this is the best plan that was found until then");
+    }
     int wrong = s->options->verify ? verify(s) : EXIT_DONE;
     if (wrong != EXIT_DONE && !s->verdict) return wrong;
     say_cached(s);
@@ -604,11 +608,26 @@ static int explain(session *s)
     return code == EXIT_DONE ? EXIT_INFEASIBLE : code;
 }
 
+/* What cannot be written is said before anything is searched for. */
+static int check_targets(const session *s)
+{
+    const cli_options *o = s->options;
+    if (o->folder && !output_folder_is_possible(o->folder)) {
+        complain("cannot write to the folder '%s': %s", o->folder, strerror(errno));
+        return EXIT_WRITING;
+    }
+    if (o->trace && !output_path_is_possible(o->trace)) return cannot_write_path(o->trace);
+    if (o->plot.file && !output_path_is_possible(o->plot.file)) return cannot_write_path(o->plot.file);
+    return EXIT_DONE;
+}
+
 static int run(session *s)
 {
     int code = exit_code(s, s->ctx ? open_inputs(s) : TW_ERR_NOMEM);
     if (code != EXIT_DONE) return code;
     if (dumped_input(s) != NO_INPUT) return print(s);
+    code = check_targets(s);
+    if (code != EXIT_DONE) return code;
     code = exit_code(s, make_plan(s));
     if (code == EXIT_INFEASIBLE) return explain(s);
     if (code == EXIT_DONE) code = check_cycles(s);

@@ -90,6 +90,8 @@ typedef enum tw_status {
 TW_API const char *tw_status_name(tw_status status);
 TW_API const char *tw_version(void); /* "1.0.0" */
 TW_API int tw_version_number(void);  /* as TW_VERSION_NUMBER, of the library */
+/* The one of these words that was probably meant by this one; NULL: none is near. */
+TW_API const char *tw_nearest_word(const char *word, const char *const *list, int n);
 
 /* ---- text of other people ---- */
 
@@ -609,6 +611,7 @@ typedef struct tw_print_options {
     int n_remedies;            /* as tw_plan_remedies gave them                                     */
     const tw_remedy *remedy;   /* NULL: nobody asked                                                */
     int64_t first_row, n_rows; /* window of the tick table; n_rows 0: a screenful, -1: all          */
+    bool brief;                /* text: what a person wants to know first, on one screen            */
 } tw_print_options;
 #define TW_PRINT_OPTIONS_INIT TW_SIZED(tw_print_options)
 /* `verdict` may be NULL, or hold one entry per operator. */
@@ -648,6 +651,7 @@ typedef enum tw_plot_kind {
     TW_PLOT_ROOFLINE, /* points per cycle over points per unit moved, for each level                        */
     TW_PLOT_TRAFFIC,  /* what crosses each link: what must, and what crosses again                          */
     TW_PLOT_PARETO,   /* the front in its first two objectives; of plans that were searched for one         */
+    TW_PLOT_LOSSES,   /* where the time goes, from the peak of the compute engine to the plan's cycles      */
     TW_N_PLOTS
 } tw_plot_kind;
 typedef enum tw_image { TW_IMAGE_PNG, TW_IMAGE_SVG, TW_IMAGE_PDF } tw_image;

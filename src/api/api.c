@@ -26,8 +26,10 @@
 #include "tile/traffic.h"
 #include "write/gzip.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- context ---- */
 
@@ -153,12 +155,32 @@ tw_status tw_machine_parse(tw_context *ctx, const char *name, const char *text, 
     return machine_of(ctx, copy, bytes, n, out);
 }
 
+/* A name that is neither a file nor a machine that comes with the library: which ones do, and which was meant. */
+static tw_status refuse_machine(tw_context *ctx, const char *spec)
+{
+    enum { MOST = 128 };
+    const char *name[MOST];
+    int n = 0;
+    tw_text all = {0};
+    for (const tw_builtin *b = tw_machine_builtins; b->name && n < MOST; b++) {
+        tw_text_printf(&all, "%s%s", n ? ", " : "", b->name);
+        name[n++] = b->name;
+    }
+    const char *near = tw_nearest_word(spec, name, n);
+    tw_diag_io(&ctx->diag, (tw_loc){0}, "there is no machine '%s'%s%s%s are %s; any other is a file", spec,
+               near ? "; did you mean '" : "", near ? near : "", near ? "'? Built-in" : "; built-in", all.bytes ? all.bytes : "");
+    tw_text_release(&all);
+    return TW_ERR_IO;
+}
+
 tw_status tw_machine_open(tw_context *ctx, const char *spec, const tw_machine **out)
 {
     const char *bytes, *name;
     size_t n;
     for (const tw_builtin *b = tw_machine_builtins; b->name; b++)
         if (strcmp(b->name, spec) == 0) return machine_of(ctx, b->name, b->text, strlen(b->text), out);
+    if (strcspn(spec, "./") == strlen(spec) && access(spec, F_OK) != 0 && errno == ENOENT)
+        return refuse_machine(ctx, spec);
     TW_TRY(open_bytes(ctx, spec, &name, &bytes, &n));
     return machine_of(ctx, name, bytes, n, out);
 }

@@ -81,3 +81,39 @@ tw_status tw_text_write(tw_text *t, tw_diag *diag, FILE *out)
     tw_text_release(t);
     return status;
 }
+
+/* ---- words that were meant ---- */
+
+enum { LONGEST = 32 };
+
+/* Fewest letters to insert, delete or replace to turn one word into the other. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b), row[LONGEST + 1];
+    if (n > LONGEST || m > LONGEST) return LONGEST;
+    for (size_t j = 0; j <= m; j++) row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t replace = diagonal + (a[i - 1] != b[j - 1]);
+            size_t shift = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
+            diagonal = row[j];
+            row[j] = replace < shift ? replace : shift;
+        }
+    }
+    return row[m];
+}
+
+const char *tw_nearest_word(const char *word, const char *const *list, int n)
+{
+    const char *best = NULL;
+    size_t least = 3;
+    for (int i = 0; i < n; i++) {
+        size_t d = edit_distance(word, list[i]);
+        if (d >= least || d >= strlen(word) || d >= strlen(list[i])) continue;
+        least = d;
+        best = list[i];
+    }
+    return best;
+}

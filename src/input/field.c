@@ -124,7 +124,11 @@ bool tw_node_word(const tw_node *node, const char *what, const char *const *word
     }
     char wanted[sizeof all.text + 16];
     snprintf(wanted, sizeof wanted, "%s%s", n > 1 ? "one of " : "", all.text);
-    return wrong(node, what, wanted, diag);
+    const char *near = node->kind == TW_SCALAR ? tw_nearest_word(node->text, word, n) : NULL;
+    if (!near) return wrong(node, what, wanted, diag);
+    tw_diag_error(diag, node->loc, "'%s' must be %s, found %s; did you mean '%s'?", what, wanted,
+                  found_of(node).text, near);
+    return false;
 }
 
 bool tw_node_words(const tw_node *node, const char *what, const char *const *word, int n, tw_diag *diag,
@@ -314,46 +318,12 @@ const tw_node *tw_field_node(tw_fields *f, const char *key, tw_presence presence
     return entry;
 }
 
-enum { LONGEST = 32 };
-
-/* Fewest letters to insert, delete or replace to turn one word into the other. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t n = strlen(a), m = strlen(b), row[LONGEST + 1];
-    if (n > LONGEST || m > LONGEST) return LONGEST;
-    for (size_t j = 0; j <= m; j++) row[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t replace = diagonal + (a[i - 1] != b[j - 1]);
-            size_t shift = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
-            diagonal = row[j];
-            row[j] = replace < shift ? replace : shift;
-        }
-    }
-    return row[m];
-}
-
-static const char *nearest_asked(const tw_fields *f, const char *key)
-{
-    const char *best = NULL;
-    size_t least = 3;
-    for (int i = 0; i < f->n_asked; i++) {
-        size_t d = edit_distance(key, f->asked[i]);
-        if (d >= least || d >= strlen(key) || d >= strlen(f->asked[i])) continue;
-        least = d;
-        best = f->asked[i];
-    }
-    return best;
-}
-
 tw_status tw_fields_close(tw_fields *f)
 {
     int i = 0;
     for (const tw_node *entry = f->node ? f->node->child : NULL; entry; entry = entry->next, i++) {
         if (f->taken[i / 64] >> (i % 64) & 1) continue;
-        const char *near = nearest_asked(f, entry->key);
+        const char *near = tw_nearest_word(entry->key, f->asked, f->n_asked);
         tw_diag_error(f->diag, entry->key_loc, "unknown key '%s' in %s%s%s%s", entry->key, f->what,
                       near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
         f->n_bad++;

@@ -23,39 +23,56 @@ const char *tw_percent(int64_t part, int64_t whole, char out[TW_GROUPED_MAX])
     return out;
 }
 
+/* a / b in units of 1 / parts, rounded to the nearest. */
+static __int128 rounded(__int128 a, __int128 b, int parts) { return (a * parts + b / 2) / b; }
+
 const char *tw_ratio(int64_t a, int64_t b, char out[TW_GROUPED_MAX])
 {
     char whole[TW_GROUPED_MAX];
-    if (b <= 0)
+    if (b <= 0) {
         snprintf(out, TW_GROUPED_MAX, "-");
-    else
-        snprintf(out, TW_GROUPED_MAX, "%.26s.%02d", tw_grouped(a / b, whole), (int)((__int128)(a % b) * 100 / b));
+        return out;
+    }
+    __int128 hundredths = rounded(a, b, 100);
+    snprintf(out, TW_GROUPED_MAX, "%.26s.%02d", tw_grouped((int64_t)(hundredths / 100), whole),
+             (int)(hundredths % 100));
     return out;
 }
 
 const char *tw_rate(int64_t a, int64_t b, char out[TW_GROUPED_MAX])
 {
+    if (b > 0 && (a % b == 0 || rounded(a, b, 10) >= 1000)) return tw_grouped((int64_t)rounded(a, b, 1), out);
+    if (b <= 0 || rounded(a, b, 100) < 1000) return tw_ratio(a, b, out);
+    int tenths = (int)rounded(a, b, 10);
+    snprintf(out, TW_GROUPED_MAX, "%d.%d", tenths / 10, tenths % 10);
+    return out;
+}
+
+/* Three digits with the unit that makes the number less than a thousand; each unit is a thousand of the one before. */
+static const char *scale(__int128 x, const char *const *unit, int n_units, char out[TW_GROUPED_MAX])
+{
     char whole[TW_GROUPED_MAX];
-    if (b > 0 && (a % b == 0 || a / b >= 1000)) return tw_grouped(a / b, out);
-    if (b <= 0 || a / b < 10) return tw_ratio(a, b, out);
-    snprintf(out, TW_GROUPED_MAX, "%.26s.%d", tw_grouped(a / b, whole), (int)((__int128)(a % b) * 10 / b));
+    __int128 one = 1;
+    int u = 0;
+    for (; rounded(x, one, 1) >= 1000 && u + 1 < n_units; u++) one *= 1000;
+    int64_t hundredths = (int64_t)rounded(x, one, 100), tenths = (int64_t)rounded(x, one, 10);
+    if (u == 0 || tenths >= 1000)
+        snprintf(out, TW_GROUPED_MAX, "%.26s %s", tw_grouped((int64_t)rounded(x, one, 1), whole), unit[u]);
+    else if (hundredths >= 1000)
+        snprintf(out, TW_GROUPED_MAX, "%d.%d %s", (int)(tenths / 10), (int)(tenths % 10), unit[u]);
+    else
+        snprintf(out, TW_GROUPED_MAX, "%d.%02d %s", (int)(hundredths / 100), (int)(hundredths % 100), unit[u]);
     return out;
 }
 
 const char *tw_energy(int64_t femtojoules, char out[TW_GROUPED_MAX])
 {
     static const char *const unit[] = {"fJ", "pJ", "nJ", "uJ", "mJ", "J", "kJ"};
-    int64_t whole = femtojoules, rest = 0;
-    size_t u = 0;
-    for (; whole >= 1000 && u + 1 < TW_COUNT(unit); u++) {
-        rest = whole % 1000;
-        whole /= 1000;
-    }
-    if (u == 0 || whole >= 100)
-        snprintf(out, TW_GROUPED_MAX, "%" PRId64 " %s", whole, unit[u]);
-    else if (whole >= 10)
-        snprintf(out, TW_GROUPED_MAX, "%" PRId64 ".%d %s", whole, (int)(rest / 100), unit[u]);
-    else
-        snprintf(out, TW_GROUPED_MAX, "%" PRId64 ".%02d %s", whole, (int)(rest / 10), unit[u]);
-    return out;
+    return scale(femtojoules, unit, TW_COUNT(unit), out);
+}
+
+const char *tw_duration(int64_t cycles, int64_t mhz, char out[TW_GROUPED_MAX])
+{
+    static const char *const unit[] = {"ps", "ns", "us", "ms", "s"};
+    return scale((__int128)cycles * 1000000 / mhz, unit, TW_COUNT(unit), out);
 }

@@ -603,20 +603,22 @@ static const char *wait_text(const tw_loss *loss, tw_arena *arena)
 {
     const char *by = loss->by ? loss->by : "";
     const char *open = loss->by ? " (" : "", *close = loss->by ? ")" : "";
-    if (!loss->operand) return loss->by ? tw_arena_printf(arena, "%s is slower", by) : "";
-    const char *what = loss->why == TW_WAIT_CREDIT ? "a free buffer of " : "";
-    return tw_arena_printf(arena, "%s%s in %s%s%s%s", what, loss->operand, loss->memory, open, by, close);
+    if (!loss->operand) return loss->by ? tw_arena_printf(arena, "for %s", by) : "";
+    const char *what = loss->why == TW_WAIT_CREDIT ? "a buffer of " : "";
+    return tw_arena_printf(arena, "for %s%s in %s%s%s%s", what, loss->operand, loss->memory, open, by, close);
 }
 
 const char *tw_loss_text(const tw_loss *loss, tw_arena *arena)
 {
     static const char *const text[TW_N_LOSSES] = {
         [TW_LOSS_RECOMPUTE] = "points computed more than once",
-        [TW_LOSS_OVERHEAD] = "cycles of each execution that do no points",
+        [TW_LOSS_FILL] = "whole tiles leave units empty",
+        [TW_LOSS_WAIT] = "between two executions",
+        [TW_LOSS_OVERHEAD] = "of every execution",
         [TW_LOSS_EDGE] = "smaller tiles at the edges",
-        [TW_LOSS_CONTENTION] = "movers use the memory meanwhile",
+        [TW_LOSS_CONTENTION] = "movers use the memory, too",
         [TW_LOSS_START] = "until the first execution",
-        [TW_LOSS_END] = "behind the last execution",
+        [TW_LOSS_END] = "after the last execution",
     };
     if (loss->kind == TW_LOSS_FILL && loss->dimension) return fill_text(loss, arena);
     if (loss->kind == TW_LOSS_WAIT && (loss->operand || loss->by)) return wait_text(loss, arena);

@@ -2,6 +2,7 @@
 #include "report/facts/network_row.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The engine with the largest share of the critical path or, where none is known, the one that is busy longest. */
 static const char *bottleneck_of(const tw_plan *plan)
@@ -98,4 +99,15 @@ int64_t tw_step_moves(const tw_plan *plan, int memory)
     int64_t sum = 0;
     for (int o = 0; o < plan->model->op[0].n_operands; o++) sum += plan->op[0].link[memory][o].units;
     return sum;
+}
+
+int64_t tw_step_off_chip(const tw_plan *plan)
+{
+    int64_t units = 0;
+    for (int m = 1; m < plan->machine->n_memories; m++)
+        for (int o = 0; o < plan->model->op[0].n_operands; o++) {
+            const tw_link_use *link = &plan->op[0].link[m][o];
+            if (link->inner && strcmp(link->outer, plan->machine->memory[0].name) == 0) units += link->units;
+        }
+    return units;
 }

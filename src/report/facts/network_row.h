@@ -29,6 +29,8 @@ bool tw_tile_is_cut(const tw_plan *plan, int level);
 int64_t tw_tile_extent(const tw_plan *plan, int level, int loop);
 /* "oc 64, oy 14, ox 56" of loops that are longer than 1; "pass". NULL when out of memory. */
 const char *tw_tile_text(const tw_plan *plan, int level, tw_arena *arena);
+/* Units that a step moves out of and into the outermost memory. */
+int64_t tw_step_off_chip(const tw_plan *plan);
 /* Units that a step moves over the links into memory m, from 1 on, in both directions. */
 int64_t tw_step_moves(const tw_plan *plan, int memory);
 #endif

@@ -66,10 +66,17 @@ static const char *skip(const char *text, int n)
     return text;
 }
 
-const char *tw_clip_front(const char *text, int most, tw_arena *arena)
+const char *tw_clip_middle(const char *text, int most, tw_arena *arena)
 {
-    int n = tw_text_width(text);
-    return n <= most ? text : tw_arena_printf(arena, "..%s", skip(text, n - most + 2));
+    return tw_clip_behind(text, (most - 2) / 2, most, arena);
+}
+
+const char *tw_clip_behind(const char *text, int front, int most, tw_arena *arena)
+{
+    int n = tw_text_width(text), back = most - 2 - front;
+    return n <= most ? text
+                     : tw_arena_printf(arena, "%.*s..%s", (int)(skip(text, front) - text), text,
+                                       skip(text, n - back));
 }
 
 const char *tw_clip_back(const char *text, int most, tw_arena *arena)

@@ -9,7 +9,9 @@ const char *tw_gap_text(double gap, bool proven, char out[TW_GAP_MAX]);
 
 /* "Conv+BN+Relu" of "Conv+BatchNormalization+Relu". NULL when out of memory, like the others. */
 const char *tw_short_op(const char *op, tw_arena *arena);
-/* At most `most` characters (3 or more): names lose their beginning, "..4/conv1", operators their end, "Conv+BN+.." */
-const char *tw_clip_front(const char *text, int most, tw_arena *arena);
+/* At most `most` characters (3 or more): names lose their middle, "layer4..conv1", operators their end, "Conv+BN+.." */
+const char *tw_clip_middle(const char *text, int most, tw_arena *arena);
+/* The same with so many characters before what is left out, 0 to most - 2. */
+const char *tw_clip_behind(const char *text, int front, int most, tw_arena *arena);
 const char *tw_clip_back(const char *text, int most, tw_arena *arena);
 #endif

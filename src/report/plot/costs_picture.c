@@ -167,7 +167,7 @@ static tw_status draw_row(drawing *d, int r)
     double y = row_y(d, r);
     tw_arena_mark mark = tw_arena_save(d->scratch);
     const char *op = tw_short_op(step->from.what, d->scratch),
-               *name = fitting(d, step->name, d->look.name - 10, tw_clip_front);
+               *name = fitting(d, step->name, d->look.name - 10, tw_clip_middle);
     if (op && d->look.op > 0) op = fitting(d, op, d->look.op - 10, tw_clip_back);
     if (!op || !name) return TW_ERR_NOMEM;
     if (d->by_layer && layer >= 0)

@@ -67,8 +67,9 @@ tw_status tw_plot_units(double *mm, int *units, tw_diag *diag)
 /* Groups are one program: of the pictures, that of its engines shows it. */
 static tw_status check_joint(const tw_plot_options *options, tw_diag *diag)
 {
-    if (options->kind != TW_PLOT_GANTT)
-        return tw_diag_error(diag, (tw_loc){0}, "of a mapping with groups there is no such picture, only gantt");
+    if (options->kind != TW_PLOT_GANTT && options->kind != TW_PLOT_LOSSES)
+        return tw_diag_error(diag, (tw_loc){0},
+                             "of a mapping with groups there is no such picture, only gantt and losses");
     if (options->op)
         return tw_diag_error(
             diag, (tw_loc){0},
@@ -80,11 +81,10 @@ static tw_status check_joint(const tw_plot_options *options, tw_diag *diag)
 tw_status tw_report_plot(const tw_plan *plan, const tw_plot_options *options, const tw_painter *painter,
                          tw_arena *scratch, tw_diag *diag, FILE *out)
 {
-    static tw_status (*const draw[TW_N_PLOTS])(tw_plot * plot) = {[TW_PLOT_GANTT] = tw_plot_gantt,
-                                                                  [TW_PLOT_BUFFERS] = tw_plot_buffers,
-                                                                  [TW_PLOT_ROOFLINE] = tw_plot_roofline,
-                                                                  [TW_PLOT_TRAFFIC] = tw_plot_traffic,
-                                                                  [TW_PLOT_PARETO] = tw_plot_pareto};
+    static tw_status (*const draw[TW_N_PLOTS])(tw_plot * plot) = {
+        [TW_PLOT_GANTT] = tw_plot_gantt,       [TW_PLOT_BUFFERS] = tw_plot_buffers,
+        [TW_PLOT_ROOFLINE] = tw_plot_roofline, [TW_PLOT_TRAFFIC] = tw_plot_traffic,
+        [TW_PLOT_LOSSES] = tw_plot_losses,     [TW_PLOT_PARETO] = tw_plot_pareto};
     tw_plot plot = {
         .plan = plan, .options = options, .painter = painter, .scratch = scratch, .diag = diag, .out = out};
     if (plan->model->n_ops == 0) return tw_diag_error(diag, (tw_loc){0}, "a plan without operators has no picture");

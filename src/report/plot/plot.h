@@ -41,6 +41,7 @@ tw_status tw_plot_buffers(tw_plot *plot);
 tw_status tw_plot_roofline(tw_plot *plot);
 tw_status tw_plot_traffic(tw_plot *plot);
 tw_status tw_plot_pareto(tw_plot *plot);
+tw_status tw_plot_losses(tw_plot *plot);
 
 /* How many units a picture of so many millimetres has; *mm 0: a column of a paper. */
 TW_NODISCARD tw_status tw_plot_units(double *mm, int *units, tw_diag *diag);

@@ -4,6 +4,7 @@
 #include "report/text/gantt.h"
 #include "report/text/hierarchy.h"
 #include "report/text/linktable.h"
+#include "report/text/losses_text.h"
 #include "report/text/proof.h"
 #include "report/text/stalls.h"
 #include "report/text/summary.h"
@@ -42,10 +43,12 @@ void tw_heading_print(const tw_op_plan *plan, tw_line *line)
 static void print_time(const tw_op_plan *plan, tw_line *line)
 {
     const tw_summary *s = &plan->timeline.sum;
-    char text[256];
-    snprintf(text, sizeof text, "%s cycles for %s executions and %s instructions", TW_GROUPED(s->cycles),
-             TW_GROUPED(s->execs), TW_GROUPED(s->instructions));
-    tw_fact_put(line, TW_PLAIN, "time", text);
+    tw_text text = {0};
+    tw_cycles_add(plan->program.machine, s->cycles, &text);
+    tw_text_printf(&text, " for %s executions and %s instructions", TW_GROUPED(s->execs),
+                   TW_GROUPED(s->instructions));
+    if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "time", text.bytes);
+    tw_text_release(&text);
 }
 
 /* The engine that is busy longest; and, where that is another one, whose commands the critical path is made of. */
@@ -143,23 +146,43 @@ static tw_status watch(const tw_op_plan *plan, tw_activity *activity, tw_gantt *
     return tw_timeline_walk(&plan->program, &sink, scratch, diag, &again);
 }
 
-static void print_facts(const tw_op_plan *plan, const tw_verdict *verdict, const tw_print_options *options,
-                        tw_line *line)
+/* What a person wants to know first: how long, how good, where the time goes, what to change, and whether it is right. */
+static tw_status print_facts(const tw_op_plan *plan, const tw_verdict *verdict, const tw_print_options *options,
+                             tw_line *line, tw_arena *arena)
 {
+    tw_losses losses;
+    const char *advice = tw_stall_advice(plan, arena);
+    TW_TRY(tw_losses_of_op(plan, arena, &losses));
+    if (!advice) return TW_ERR_NOMEM;
     tw_heading_print(plan, line);
     print_time(plan, line);
+    tw_speed_print(&losses, line);
     print_bottleneck(plan, line);
-    print_bound(plan, line);
+    if (!options->brief) print_bound(plan, line);
     print_energy(plan, line);
     tw_search_print(plan, options, line);
     tw_verdict_print(verdict, "commands", line);
     tw_line_end(line);
+    TW_TRY(tw_losses_print(&losses, line, arena));
+    if (*advice) tw_line_wrap(line, 2, TW_PLAIN, advice);
+    if (*advice) tw_line_end(line);
+    return TW_OK;
+}
+
+static tw_status print_first_screen(const tw_op_plan *plan, const tw_verdict *verdict,
+                                    const tw_print_options *options, tw_line *line, tw_arena *arena)
+{
+    tw_cuts cuts = tw_cuts_of(&plan->program);
+    TW_TRY(print_facts(plan, verdict, options, line, arena));
+    tw_mapping_table_print(&plan->program, &cuts, line);
+    return TW_OK;
 }
 
 tw_status tw_async_print(const tw_op_plan *plan, const tw_verdict *verdict, const tw_print_options *options,
                          tw_line *line, const tw_work *work)
 {
     tw_arena *arena = work->arena, *scratch = work->scratch;
+    if (options->brief) return print_first_screen(plan, verdict, options, line, arena);
     tw_cuts cuts = tw_cuts_of(&plan->program);
     tw_activity activity = {0};
     tw_gantt gantt;
@@ -171,7 +194,7 @@ tw_status tw_async_print(const tw_op_plan *plan, const tw_verdict *verdict, cons
     TW_TRY(tw_gantt_init(&gantt, &cast, shown, line, arena));
     TW_TRY(watched ? watch(plan, &activity, &gantt, scratch, work->diag)
                    : tw_gantt_watch(&gantt, plan, scratch, work->diag));
-    print_facts(plan, verdict, options, line);
+    TW_TRY(print_facts(plan, verdict, options, line, arena));
     tw_mapping_table_print(&plan->program, &cuts, line);
     TW_TRY(tw_linktable_print(plan, line, arena));
     TW_TRY(tw_hierarchy_print(plan, line, arena));

@@ -4,6 +4,7 @@
 #include "report/facts/jointfacts.h"
 #include "report/report.h"
 #include "report/text/gantt.h"
+#include "report/text/losses_text.h"
 #include "report/text/summary.h"
 #include "write/number.h"
 #include "write/table.h"
@@ -38,12 +39,12 @@ static void print_heading(const tw_plan *plan, tw_line *line)
 static void print_time(const tw_plan *plan, tw_line *line)
 {
     const tw_summary *s = &plan->sum;
-    char clock[2 * TW_GROUPED_MAX] = "", text[256];
-    int64_t mhz = plan->machine->clock_mhz;
-    if (mhz > 0) snprintf(clock, sizeof clock, ", %s us at %s MHz,", TW_RATE(s->cycles, mhz), TW_GROUPED(mhz));
-    snprintf(text, sizeof text, "%s cycles%s for %s executions and %s instructions", TW_GROUPED(s->cycles), clock,
-             TW_GROUPED(s->execs), TW_GROUPED(s->instructions));
-    tw_fact_put(line, TW_PLAIN, "time", text);
+    tw_text text = {0};
+    tw_cycles_add(plan->machine, s->cycles, &text);
+    tw_text_printf(&text, " for %s executions and %s instructions", TW_GROUPED(s->execs),
+                   TW_GROUPED(s->instructions));
+    if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "time", text.bytes);
+    tw_text_release(&text);
 }
 
 /* "; it waits 120 cycles for data and 30 for a port" */
@@ -290,19 +291,25 @@ static tw_status print_chart(const tw_plan *plan, tw_span shown, tw_line *line, 
     return TW_OK;
 }
 
-tw_status tw_joint_print(const tw_plan *plan, const tw_verdict *verdict, tw_line *line, const tw_work *work)
+tw_status tw_joint_print(const tw_plan *plan, const tw_verdict *verdict, bool brief, tw_line *line,
+                         const tw_work *work)
 {
+    tw_losses losses;
+    TW_TRY(tw_losses_of_plan(plan, work->arena, &losses));
     tw_span shown = {0, tw_max(plan->sum.cycles, 1)};
     bool whole = plan->sum.instructions <= WATCHED_MAX;
     if (!whole) shown.hi = tw_max(shown.hi / (plan->sum.instructions / SHOWN_OF_MORE), 1);
     print_heading(plan, line);
     print_time(plan, line);
+    tw_speed_print(&losses, line);
     print_bottleneck(plan, line);
-    print_bound(plan, line);
+    if (!brief) print_bound(plan, line);
     print_energy(plan, line);
     tw_verdict_print(verdict, "commands", line);
     tw_line_end(line);
+    TW_TRY(tw_losses_print(&losses, line, work->arena));
     TW_TRY(print_groups(plan, line, work->arena));
+    if (brief) return TW_OK;
     TW_TRY(print_engines(plan, line, work->arena));
     TW_TRY(print_ports(plan, line, work->arena));
     TW_TRY(print_memories(plan, line, work->arena));

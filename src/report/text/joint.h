@@ -5,7 +5,7 @@
 #include "plan/plan.h"
 #include "write/line.h"
 
-/* `verdict` is about the whole program; NULL: not verified. */
-TW_NODISCARD tw_status tw_joint_print(const tw_plan *plan, const tw_verdict *verdict, tw_line *line,
+/* `verdict` is about the whole program; NULL: not verified. `brief`: without the tables behind the groups. */
+TW_NODISCARD tw_status tw_joint_print(const tw_plan *plan, const tw_verdict *verdict, bool brief, tw_line *line,
                                       const tw_work *work);
 #endif

@@ -1,6 +1,7 @@
 /* src/report/text/network_table.c - see network_table.h. */
 #include "report/text/network_table.h"
 
+#include "report/facts/losses.h"
 #include "report/facts/network_row.h"
 #include "report/facts/network_words.h"
 #include "write/number.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG_LIST = 60, SHOWN = 40, WIDE = 120 };
+enum { LONG_LIST = 60, SHOWN = 40, FEW = 12, WIDE = 120 };
 
 typedef struct tables {
     const tw_network_plan *plan;
@@ -18,7 +19,7 @@ typedef struct tables {
     const tw_network_verdict *verdict;
     tw_arena *scratch;
     tw_line *line;
-    bool wide;
+    bool wide, brief;
     bool *shown;       /* per step  */
     bool *layer_shown; /* per layer */
     int n_shown;
@@ -54,7 +55,7 @@ static tw_status choose_expensive(tables *t)
         bool wrong = t->verdict && t->verdict->step[s].fault;
         all[s] = (cost){wrong ? INT64_MAX : tw_network_row_of(t->plan, s).cycles, s};
     }
-    keep_expensive(all, n, SHOWN, t->shown);
+    keep_expensive(all, n, t->brief ? FEW : SHOWN, t->shown);
     return TW_OK;
 }
 
@@ -63,7 +64,7 @@ static tw_status choose_steps(tables *t, const tw_print_options *o)
     int n = t->net->lowered->graph.n_ops;
     TW_ALLOC(t->scratch, t->shown, n + 1);
     TW_ALLOC(t->scratch, t->layer_shown, t->net->layers.n + 1);
-    t->expensive = o->n_rows == 0 && n > LONG_LIST;
+    t->expensive = o->n_rows == 0 && n > (t->brief ? FEW + FEW / 2 : LONG_LIST);
     if (t->expensive) TW_TRY(choose_expensive(t));
     for (int s = 0; s < n; s++) {
         if (!t->expensive) t->shown[s] = o->n_rows <= 0 || (s >= o->first_row && s - o->first_row < o->n_rows);
@@ -94,15 +95,66 @@ static tw_status choose_layers(tables *t, const tw_print_options *o)
 
 typedef const char *(*clipper)(const char *text, int most, tw_arena *arena);
 
-/* Shortens the cells of a column until the table fits, but to no less than `least` characters. */
-static void squeeze(tw_table *table, int column, int least, clipper clip, const tw_line *line)
+/* How many cells of a column are not equal to an earlier one when they are cut so. */
+static int64_t count_distinct(const tw_table *table, int column, int front, int most)
+{
+    int64_t n = 0;
+    for (int64_t r = 0; r < table->n_rows; r++) {
+        bool seen = false;
+        for (int64_t q = 0; q < r && !seen; q++) {
+            const char *x = tw_clip_behind(table->row[r][column], front, most, table->arena);
+            const char *y = tw_clip_behind(table->row[q][column], front, most, table->arena);
+            seen = x && y && strcmp(x, y) == 0;
+        }
+        n += !seen;
+    }
+    return n;
+}
+
+/* Where to cut the names of a column so that as many as possible stay different, near the middle. */
+static int best_front(const tw_table *table, int column, int most)
+{
+    int middle = (most - 2) / 2, best = middle;
+    int64_t distinct = count_distinct(table, column, middle, most);
+    for (int front = middle - 1; front >= 0; front--) {
+        int64_t n = count_distinct(table, column, front, most);
+        if (n > distinct) best = front, distinct = n;
+    }
+    return best;
+}
+
+/* Characters that the column may have so that the table fits, but no less than `least`. */
+static int room_of(const tw_table *table, int column, int least, const tw_line *line)
 {
     int width = table->indent + table->n_columns - 1, wanted = table->width[column];
     for (int c = 0; c < table->n_columns; c++) width += table->width[c];
-    int most = (int)tw_max(tw_max(least, tw_text_width(table->title[column])), wanted - (width - line->columns));
-    if (width <= line->columns || most >= wanted) return;
+    if (width <= line->columns) return wanted;
+    return (int)tw_max(tw_max(least, tw_text_width(table->title[column])), wanted - (width - line->columns));
+}
+
+/* Shortens the cells of a column until the table fits, but to no less than `least` characters. */
+static void squeeze(tw_table *table, int column, int least, clipper clip, const tw_line *line)
+{
+    int most = room_of(table, column, least, line);
+    if (most >= table->width[column]) return;
     for (int64_t r = 0; r < table->n_rows; r++) {
         const char *text = clip(table->row[r][column], most, table->arena);
+        if (text)
+            table->row[r][column] = text;
+        else
+            table->failed = true;
+    }
+    table->width[column] = most;
+}
+
+/* Names stay different where that is possible. */
+static void squeeze_names(tw_table *table, int column, int least, const tw_line *line)
+{
+    int most = room_of(table, column, least, line);
+    if (most >= table->width[column]) return;
+    int front = best_front(table, column, most);
+    for (int64_t r = 0; r < table->n_rows; r++) {
+        const char *text = tw_clip_behind(table->row[r][column], front, most, table->arena);
         if (text)
             table->row[r][column] = text;
         else
@@ -124,10 +176,13 @@ typedef enum fact {
     SHARE,
     BOUND,
     GAP,
+    RUN,
+    PEAK,
+    LOST,
     BUSY,
     LIMIT,
     ENERGY,
-    RUN,
+    RATE,
     N_FACTS
 } fact;
 
@@ -142,10 +197,13 @@ static bool is_wanted(const tables *t, fact f)
     bool searched = t->plan->totals.bound > 0;
     switch (f) {
     case OUTPUT:
+    case LAYER:
+    case BUSY:
+    case LIMIT:
     case MACS: return t->wide;
     case BOUND: return t->wide && searched;
     case GAP: return searched;
-    case ENERGY: return t->wide && t->plan->totals.energy_fj > 0;
+    case ENERGY: return t->plan->totals.energy_fj > 0;
     case RUN: return t->verdict != NULL;
     default: return true;
     }
@@ -153,8 +211,9 @@ static bool is_wanted(const tables *t, fact f)
 
 static void begin_steps(const tables *t, step_table *st)
 {
-    static const char *const title[] = {"",      "step",  "operator", "output", "layer", "MACs",   "cycles",
-                                        "share", "bound", "gap",      "busy",   "limit", "energy", "run"};
+    const char *rate = t->plan->machine->unit == TW_UNIT_ELEMENT ? "el/cycle" : "B/cycle";
+    const char *const title[] = {"",      "step", "operator", "output",  "layer",   "MACs", "cycles", "share",
+                                 "bound", "gap",  "run",      "of peak", "lost to", "busy", "limit",  "energy", rate};
     int n = 0;
     for (int f = 0; f < N_FACTS; f++) {
         st->column[f] = is_wanted(t, (fact)f) ? n : -1;
@@ -186,8 +245,22 @@ static const char *short_name(const tw_op *step, tw_arena *arena)
     return copy ? copy : step->name;
 }
 
-static void put_costs(const tables *t, step_table *st, const tw_network_row *row)
+/* The kind that costs most, "-" where that is less than 1 %. */
+static const char *lost_to(const tw_losses *losses)
 {
+    int most = 0;
+    for (int k = 1; k < TW_N_LOSSES; k++)
+        if (losses->of[k] > losses->of[most]) most = k;
+    return losses->of[most] > losses->cycles / 100 ? tw_loss_name((tw_loss_kind)most) : "-";
+}
+
+static tw_status put_costs(const tables *t, step_table *st, const tw_network_row *row)
+{
+    tw_losses losses;
+    TW_TRY(tw_losses_of_plan(row->plan, t->scratch, &losses));
+    if (losses.has_peak) put(st, PEAK, TW_PERCENT(losses.peak, losses.cycles));
+    put(st, LOST, lost_to(&losses));
+    put(st, RATE, TW_RATE(tw_step_off_chip(row->plan), row->cycles));
     put(st, CYCLES, TW_GROUPED(row->cycles));
     put(st, SHARE, TW_PERCENT(row->cycles, t->plan->totals.cycles));
     put(st, GAP, tw_gap_text(row->gap, row->proven, (char[TW_GAP_MAX]){0}));
@@ -195,9 +268,10 @@ static void put_costs(const tables *t, step_table *st, const tw_network_row *row
     put(st, LIMIT, row->bottleneck);
     if (row->gap >= 0) put(st, BOUND, TW_GROUPED((int64_t)row->bound));
     put(st, ENERGY, TW_ENERGY(row->energy_fj));
+    return TW_OK;
 }
 
-static void put_step(const tables *t, step_table *st, int s)
+static tw_status put_step(const tables *t, step_table *st, int s)
 {
     tw_network_row row = tw_network_row_of(t->plan, s);
     const tw_step_verdict *v = t->verdict ? &t->verdict->step[s] : NULL;
@@ -210,15 +284,17 @@ static void put_step(const tables *t, step_table *st, int s)
     if (t->net->layers.of[s] >= 0) put(st, LAYER, TW_GROUPED(t->net->layers.of[s]));
     if (row.macs) put(st, MACS, TW_GROUPED(row.macs));
     if (v) put(st, RUN, verdict_word(v));
-    if (row.plan)
-        put_costs(t, st, &row);
-    else
-        put(st, CYCLES, "?");
+    if (row.plan) return put_costs(t, st, &row);
+    put(st, CYCLES, "?");
+    return TW_OK;
 }
 
 /* What is not listed, and all together. */
-static void put_sums(const tables *t, step_table *st)
+static tw_status put_sums(const tables *t, step_table *st)
 {
+    tw_losses losses;
+    int64_t moved = 0;
+    TW_TRY(tw_losses_of_network(t->plan, t->scratch, &losses));
     const tw_network_totals *total = &t->plan->totals;
     int64_t cycles = 0, busy = 0;
     int n = t->net->lowered->graph.n_ops;
@@ -226,6 +302,7 @@ static void put_sums(const tables *t, step_table *st)
         tw_network_row row = tw_network_row_of(t->plan, s);
         cycles += t->shown[s] ? row.cycles : 0;
         busy += row.compute_busy;
+        moved += row.plan ? tw_step_off_chip(row.plan) : 0;
     }
     if (t->n_shown < n) {
         tw_table_row(&st->table, TW_DIM);
@@ -242,8 +319,12 @@ static void put_sums(const tables *t, step_table *st)
         double gap = ((double)total->cycles - total->bound) / (double)total->cycles;
         put(st, GAP, tw_gap_text(gap, gap <= 0, (char[TW_GAP_MAX]){0}));
         put(st, BUSY, TW_PERCENT(busy, total->cycles));
+        if (losses.has_peak) put(st, PEAK, TW_PERCENT(losses.peak, losses.cycles));
+        put(st, LOST, lost_to(&losses));
+        put(st, RATE, TW_RATE(moved, total->cycles));
     }
     put(st, ENERGY, TW_ENERGY(total->energy_fj));
+    return TW_OK;
 }
 
 static tw_status print_steps(const tables *t)
@@ -251,12 +332,11 @@ static tw_status print_steps(const tables *t)
     step_table st;
     begin_steps(t, &st);
     for (int s = 0; s < t->net->lowered->graph.n_ops; s++)
-        if (t->shown[s]) put_step(t, &st, s);
-    put_sums(t, &st);
+        if (t->shown[s]) TW_TRY(put_step(t, &st, s));
+    TW_TRY(put_sums(t, &st));
     squeeze(&st.table, st.column[OPERATOR], 14, tw_clip_back, t->line);
-    squeeze(&st.table, st.column[NAME], 18, tw_clip_front, t->line);
     squeeze(&st.table, st.column[OPERATOR], 8, tw_clip_back, t->line);
-    squeeze(&st.table, st.column[NAME], 10, tw_clip_front, t->line);
+    squeeze_names(&st.table, st.column[NAME], 10, t->line);
     return tw_table_print(&st.table, t->line);
 }
 
@@ -284,7 +364,7 @@ static tw_status print_layers(const tables *t)
     table.once = false;
     for (int i = 0; i < t->net->layers.n; i++)
         if (t->layer_shown[i]) put_layer(t, &table, i);
-    squeeze(&table, 1, 10, tw_clip_front, t->line);
+    squeeze_names(&table, 1, 10, t->line);
     squeeze(&table, 2, 8, tw_clip_back, t->line);
     return tw_table_print(&table, t->line);
 }
@@ -317,7 +397,7 @@ static tw_status print_memories(const tables *t)
     table.tail = true;
     for (int i = 0; i < t->net->layers.n; i++)
         if (t->layer_shown[i] && t->plan->plan[i]) TW_TRY(put_memories(t, &table, i));
-    squeeze(&table, 1, 12, tw_clip_front, t->line);
+    squeeze_names(&table, 1, 12, t->line);
     squeeze(&table, 5, 16, tw_clip_back, t->line);
     return table.n_rows > 0 ? tw_table_print(&table, t->line) : TW_OK;
 }
@@ -328,7 +408,7 @@ static void say_what_is_shown(const tables *t)
 {
     int n = t->net->lowered->graph.n_ops;
     if (t->n_shown == n) return;
-    tw_line_printf(t->line, 2, TW_DIM, "%s%d of %d steps; report.txt and --rows=all have all:",
+    tw_line_printf(t->line, 2, TW_DIM, "%s%d of %d steps; --full has more, report.txt all:",
                    t->expensive ? "the most expensive " : "", t->n_shown, n);
     tw_line_end(t->line);
 }
@@ -338,11 +418,13 @@ tw_status tw_network_tables_print(const tw_network_plan *plan, const tw_network_
 {
     tables t = {.plan = plan, .net = plan->network, .verdict = verdict, .scratch = scratch, .line = line};
     t.wide = line->columns >= WIDE;
+    t.brief = options->brief;
     if (t.net->lowered->graph.n_ops == 0) return TW_OK;
     TW_TRY(choose_steps(&t, options));
-    tw_line_end(line);
+    if (plan->totals.n_planned == 0) tw_line_end(line); /* otherwise losses end with an empty line */
     say_what_is_shown(&t);
     TW_TRY(print_steps(&t));
+    if (t.brief) return TW_OK;
     if (!t.wide) {
         tw_line_end(line);
         TW_TRY(print_layers(&t));

@@ -3,6 +3,7 @@
 #include "report/facts/network_row.h"
 #include "report/facts/network_words.h"
 #include "report/report.h"
+#include "report/text/losses_text.h"
 #include "report/text/network_table.h"
 #include "report/text/summary.h"
 #include "write/number.h"
@@ -18,6 +19,7 @@ typedef struct page {
     const tw_print_options *options;
     tw_arena *scratch;
     tw_line line;
+    tw_losses losses; /* of the steps that have a plan */
 } page;
 
 /* ---- the facts ---- */
@@ -57,8 +59,10 @@ static void put_time(page *p)
 {
     const tw_network_totals *t = &p->plan->totals;
     int n = p->net->lowered->graph.n_ops;
-    char text[256], gap[TW_GAP_MAX], spaces[TW_SPACES_MAX];
-    snprintf(text, sizeof text, "%s cycles for %s%d step%s, one after the other", TW_GROUPED(t->cycles),
+    char text[256], gap[TW_GAP_MAX], spaces[TW_SPACES_MAX], clock[80] = "";
+    int64_t mhz = p->plan->machine->clock_mhz;
+    if (mhz > 0) snprintf(clock, sizeof clock, ", %s at %s MHz,", TW_DURATION(t->cycles, mhz), TW_GROUPED(mhz));
+    snprintf(text, sizeof text, "%s cycles%s for %s%d step%s, one after the other", TW_GROUPED(t->cycles), clock,
              t->n_planned < n ? "only "
              : n == 1         ? "the "
                               : "all ",
@@ -67,6 +71,7 @@ static void put_time(page *p)
         snprintf(text + strlen(text), sizeof text - strlen(text), "; %d %s not in it", n - t->n_planned,
                  n - t->n_planned == 1 ? "is" : "are");
     tw_fact_put(&p->line, TW_PLAIN, "time", text);
+    if (t->n_planned > 0) tw_speed_print(&p->losses, &p->line);
     if (t->bound > 0 && t->cycles > 0) {
         double left = ((double)t->cycles - t->bound) / (double)t->cycles;
         bool reached = left <= 0;
@@ -76,7 +81,7 @@ static void put_time(page *p)
                  reached ? "reached" : "at most ", reached ? "" : tw_gap_text(left, false, gap),
                  reached ? "" : " to gain", p->net->layers.n, t->n_proven, t->n_close);
         tw_fact_put(&p->line, TW_PLAIN, "bound", text);
-        put_spaces(p);
+        if (!p->options->brief) put_spaces(p);
     }
     if (t->energy_fj > 0) tw_fact_put(&p->line, TW_PLAIN, "energy", TW_ENERGY(t->energy_fj));
 }
@@ -325,6 +330,7 @@ tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_v
     if (!p) return TW_ERR_NOMEM;
     *p = (page){.plan = plan, .net = plan->network, .verdict = verdict, .options = options, .scratch = scratch};
     tw_line_init(&p->line, options, out);
+    TW_TRY(tw_losses_of_network(plan, scratch, &p->losses));
     put_heading(p);
     put_undescribed(p);
     put_refused(p);
@@ -334,11 +340,22 @@ tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_v
     put_time(p);
     put_ran_out(p);
     put_steps(p);
-    put_memory(p);
-    put_folds(p);
-    put_constants(p);
+    if (!options->brief) {
+        put_memory(p);
+        put_folds(p);
+        put_constants(p);
+    }
     put_verdict(p);
+    if (plan->totals.n_planned > 0) {
+        tw_line_end(&p->line);
+        TW_TRY(tw_losses_print(&p->losses, &p->line, scratch));
+    }
     TW_TRY(tw_network_tables_print(plan, verdict, options, scratch, &p->line));
+    if (options->brief) {
+        tw_line_end(&p->line);
+        tw_line_wrap(&p->line, 2, TW_DIM,
+                     "--full prints all facts, layers and memories; 'lost to' and other words: docs/glossary.md");
+    }
     TW_TRY(tw_line_status(&p->line));
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the report");
     return TW_OK;

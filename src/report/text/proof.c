@@ -230,9 +230,11 @@ void tw_search_print(const tw_op_plan *plan, const tw_print_options *options, tw
     }
     if (options->cached) tw_text_printf(&text[0], " (from the cache)");
     describe_claim(machine, r, &text[1]);
-    describe_work(r, options, &text[2]);
-    describe_closers(r, &text[3]);
-    if (r->root_bound > 0) describe_bound(machine, r, &text[4]); /* of a peak it may be nothing */
+    if (!options->brief) {
+        describe_work(r, options, &text[2]);
+        describe_closers(r, &text[3]);
+        if (r->root_bound > 0) describe_bound(machine, r, &text[4]); /* of a peak it may be nothing */
+    }
     for (size_t i = 0; i < TW_COUNT(text); i++) {
         if (tw_line_has(line, &text[i]) && text[i].len)
             tw_fact_put(line, TW_PLAIN, i ? "" : "search", text[i].bytes);

@@ -1,5 +1,6 @@
 /* src/report/text/stalls.c - see stalls.h. */
 #include "report/text/stalls.h"
+#include "report/facts/losses.h"
 #include "write/number.h"
 #include "write/table.h"
 
@@ -101,14 +102,44 @@ static int64_t fixed_cycles(const tw_engine *engine, const tw_engine_use *use)
                                                                 : use->busy_cycles;
 }
 
-static void advise_busy(const tw_op_plan *plan, int e, tw_text *out)
+/* The largest part that is lost while executions run; NULL: none. */
+static const tw_loss *largest_inside(const tw_losses *losses)
+{
+    const tw_loss *most = NULL;
+    for (int i = 0; i < losses->n; i++)
+        if (losses->part[i].kind <= TW_LOSS_CONTENTION && (!most || losses->part[i].cycles > most->cycles))
+            most = &losses->part[i];
+    return most;
+}
+
+/* Being busy is no merit by itself: what is lost meanwhile comes first. */
+static void advise_compute(const tw_op_plan *plan, tw_arena *arena, tw_text *out)
+{
+    tw_losses losses;
+    if (tw_losses_of_op(plan, arena, &losses) != TW_OK) {
+        out->failed = true;
+        return;
+    }
+    const tw_loss *most = largest_inside(&losses);
+    const char *text = most ? tw_loss_text(most, arena) : "";
+    out->failed = out->failed || !text;
+    if (most && is_at_least(most->cycles, losses.cycles, WORTH_A_WORD))
+        tw_text_printf(out, ", but at %s of its peak: %s of the time is lost to %s (%s)",
+                       TW_PERCENT(losses.peak, losses.cycles), TW_PERCENT(most->cycles, losses.cycles),
+                       tw_loss_name(most->kind), text ? text : "");
+    else
+        tw_text_printf(out, losses.has_peak ? ", near its peak: only a faster or a second one helps"
+                                            : ": a faster or a second one");
+}
+
+static void advise_busy(const tw_op_plan *plan, int e, tw_arena *arena, tw_text *out)
 {
     const tw_engine *engine = &plan->program.machine->engine[e];
     const tw_engine_use *use = &plan->timeline.engine[e];
     tw_text_printf(out, "%s is busy %s of the time", engine->name,
                    TW_PERCENT(use->busy_cycles, unit_cycles(plan, e)));
     if (engine->kind == TW_COMPUTES)
-        tw_text_printf(out, ": a faster or a second one");
+        advise_compute(plan, arena, out);
     else if (engine->cost.kind == TW_COST_CONSTANT)
         tw_text_printf(out, ", equally long for every command: fewer and larger tiles, or a faster one");
     else if (is_at_least(fixed_cycles(engine, use), use->busy_cycles, 50))
@@ -229,7 +260,7 @@ const char *tw_stall_advice(const tw_op_plan *plan, tw_arena *arena)
     bool busy = is_at_least(plan->timeline.engine[e].busy_cycles, unit_cycles(plan, e), BUSY);
     slack what = largest_slack(plan, e, busy, &waits);
     if (busy)
-        advise_busy(plan, e, &text);
+        advise_busy(plan, e, arena, &text);
     else
         tw_text_printf(&text, "no engine is busy half of the time; %s, the busiest, ",
                        plan->program.machine->engine[e].name);
@@ -282,10 +313,6 @@ tw_status tw_stalls_print(const tw_op_plan *plan, const tw_activity *activity, t
     for (int e = 0; e < plan->program.machine->n_engines; e++)
         if (is_used(&plan->timeline.engine[e])) add_engine(plan, activity, e, &table);
     TW_TRY(tw_table_print(&table, line));
-    const char *advice = tw_stall_advice(plan, arena);
-    if (!advice) return TW_ERR_NOMEM;
-    tw_line_end(line);
-    tw_line_wrap(line, 2, TW_PLAIN, advice);
     tw_line_end(line);
     return TW_OK;
 }

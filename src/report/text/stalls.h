@@ -29,7 +29,7 @@ const char *tw_pool_name(const tw_pool_use *pool, tw_arena *arena);
 
 /* One sentence: the bottleneck, and what to change. NULL when out of memory. */
 const char *tw_stall_advice(const tw_op_plan *plan, tw_arena *arena);
-/* The table and the sentence. `activity` NULL: nobody watched, instructions stand for commands. */
+/* The table. `activity` NULL: nobody watched, instructions stand for commands. */
 TW_NODISCARD tw_status tw_stalls_print(const tw_op_plan *plan, const tw_activity *activity, tw_line *line,
                                        tw_arena *arena);
 #endif

@@ -2,6 +2,7 @@
 #include "report/text/summary.h"
 #include "report/facts/bound.h"
 #include "report/text/bar.h"
+#include "report/text/losses_text.h"
 #include "report/text/proof.h"
 #include "write/number.h"
 
@@ -21,10 +22,13 @@ void tw_fact_put(tw_line *line, tw_style style, const char *name, const char *te
 static void print_time(const tw_op_plan *plan, tw_line *line)
 {
     const tw_summary *s = &plan->timeline.sum;
-    char text[256];
-    snprintf(text, sizeof text, "%s ticks, %s cycles for %s executions and %s instructions", TW_GROUPED(s->ticks),
-             TW_GROUPED(s->cycles), TW_GROUPED(s->execs), TW_GROUPED(s->instructions));
-    tw_fact_put(line, TW_PLAIN, "time", text);
+    tw_text text = {0};
+    tw_text_printf(&text, "%s ticks, ", TW_GROUPED(s->ticks));
+    tw_cycles_add(plan->program.machine, s->cycles, &text);
+    tw_text_printf(&text, " for %s executions and %s instructions", TW_GROUPED(s->execs),
+                   TW_GROUPED(s->instructions));
+    if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "time", text.bytes);
+    tw_text_release(&text);
 }
 
 static void print_bottleneck(const tw_op_plan *plan, const tw_usage *usage, tw_line *line)
@@ -212,18 +216,24 @@ static void print_engines(const tw_op_plan *plan, const tw_usage *usage, tw_line
     }
 }
 
-void tw_summary_print(const tw_op_plan *plan, const tw_usage *usage, const tw_verdict *verdict,
-                      const tw_print_options *options, tw_line *line)
+tw_status tw_summary_print(const tw_op_plan *plan, const tw_usage *usage, const tw_verdict *verdict,
+                           const tw_print_options *options, tw_line *line, tw_arena *arena)
 {
+    tw_losses losses;
+    TW_TRY(tw_losses_of_op(plan, arena, &losses));
     print_time(plan, line);
+    tw_speed_print(&losses, line);
     print_bottleneck(plan, usage, line);
     print_bound(plan, usage, line);
     tw_search_print(plan, options, line);
     print_memories(plan, usage, line);
     tw_verdict_print(verdict, "rows", line);
     tw_line_end(line);
+    TW_TRY(tw_losses_print(&losses, line, arena));
+    if (options->brief) return TW_OK;
     print_engines(plan, usage, line);
     tw_line_end(line);
+    return TW_OK;
 }
 
 /* ---- mapping ---- */

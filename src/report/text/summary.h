@@ -16,7 +16,7 @@ void tw_distance_add(char *text, size_t size, int64_t value, int64_t bound);
 void tw_verdict_print(const tw_verdict *verdict, const char *unit, tw_line *line);
 
 /* `verdict` NULL: not verified. */
-void tw_summary_print(const tw_op_plan *plan, const tw_usage *usage, const tw_verdict *verdict,
-                      const tw_print_options *options, tw_line *line);
+TW_NODISCARD tw_status tw_summary_print(const tw_op_plan *plan, const tw_usage *usage, const tw_verdict *verdict,
+                                        const tw_print_options *options, tw_line *line, tw_arena *arena);
 void tw_mapping_table_print(const tw_program *program, const tw_cuts *cuts, tw_line *line);
 #endif

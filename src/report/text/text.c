@@ -2,6 +2,7 @@
 #include "report/report.h"
 #include "report/text/async.h"
 #include "report/text/joint.h"
+#include "report/text/losses_text.h"
 #include "report/text/placement.h"
 #include "report/text/proof.h"
 #include "report/text/remedy.h"
@@ -20,16 +21,23 @@ static tw_status walk(const tw_op_plan *plan, tw_row_sink sink, tw_arena *scratc
     return tw_timeline_walk(&plan->program, &sink, scratch, diag, &again);
 }
 
-static void print_total(const tw_plan *plan, tw_line *line)
+static tw_status print_total(const tw_plan *plan, tw_line *line, tw_arena *scratch)
 {
-    char ticks[2 * TW_GROUPED_MAX] = "", text[256];
-    if (plan->sum.ticks > 0) snprintf(ticks, sizeof ticks, "%s ticks, ", TW_GROUPED(plan->sum.ticks));
+    tw_losses losses;
+    TW_TRY(tw_losses_of_plan(plan, scratch, &losses));
+    tw_text text = {0};
+    if (plan->sum.ticks > 0) tw_text_printf(&text, "%s ticks, ", TW_GROUPED(plan->sum.ticks));
     tw_line_printf(line, 0, TW_BOLD, "all %d operators", plan->model->n_ops);
     tw_line_end(line);
-    snprintf(text, sizeof text, "%s%s cycles, one operator after the other; %s points", ticks,
-             TW_GROUPED(plan->sum.cycles), TW_GROUPED(plan->sum.macs));
-    tw_fact_put(line, TW_PLAIN, "time", text);
+    tw_cycles_add(plan->machine, plan->sum.cycles, &text);
+    tw_text_printf(&text, "%s one operator after the other; %s points", plan->machine->clock_mhz > 0 ? "" : ",",
+                   TW_GROUPED(plan->sum.macs));
+    if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "time", text.bytes);
+    tw_text_release(&text);
+    tw_speed_print(&losses, line);
     if (plan->sum.energy_fj > 0) tw_fact_put(line, TW_PLAIN, "energy", TW_ENERGY(plan->sum.energy_fj));
+    tw_line_end(line);
+    return tw_losses_print(&losses, line, scratch);
 }
 
 /* ---- one operator ---- */
@@ -50,9 +58,10 @@ static tw_status print_op(const tw_op_plan *plan, const tw_verdict *verdict, con
     tw_ticktable_measure(table, &first);
     TW_TRY(walk(plan, tw_row_fanout_sink(&first), work->scratch, work->diag));
     tw_heading_print(plan, line);
-    tw_summary_print(plan, &usage, verdict, options, line);
-    tw_traffic_print(plan, line);
+    TW_TRY(tw_summary_print(plan, &usage, verdict, options, line, work->arena));
+    if (!options->brief) tw_traffic_print(plan, line);
     tw_mapping_table_print(&plan->program, &table->cuts, line);
+    if (options->brief) return TW_OK;
     TW_TRY(tw_ticktable_begin(table));
     TW_TRY(walk(plan, tw_ticktable_rows(table), work->scratch, work->diag));
     tw_ticktable_end(table);
@@ -85,12 +94,12 @@ static tw_status end_report(const tw_line *line, FILE *out, tw_diag *diag)
     return TW_OK;
 }
 
-static tw_status print_joint(const tw_plan *plan, const tw_verdict *verdict, tw_line *line, tw_arena *scratch,
-                             tw_diag *diag)
+static tw_status print_joint(const tw_plan *plan, const tw_verdict *verdict, bool brief, tw_line *line,
+                             const tw_work *outer)
 {
     tw_arena *arena = tw_arena_new();
     if (!arena) return TW_ERR_NOMEM;
-    tw_status status = tw_joint_print(plan, verdict, line, &(tw_work){arena, scratch, diag});
+    tw_status status = tw_joint_print(plan, verdict, brief, line, &(tw_work){arena, outer->scratch, outer->diag});
     tw_arena_free(arena);
     return status;
 }
@@ -101,7 +110,9 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
     tw_line line;
     tw_line_init(&line, options, out);
     if (plan->joint) {
-        TW_TRY(print_joint(plan, verdict ? verdict[0] : NULL, &line, scratch, diag));
+        TW_TRY(print_joint(plan, verdict ? verdict[0] : NULL, options->brief, &line,
+                           &(tw_work){NULL, scratch, diag}));
+        if (options->brief) tw_more_print(&line);
         return end_report(&line, out, diag);
     }
     tw_status status = TW_OK;
@@ -116,11 +127,12 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
         tw_arena_free(arena);
     }
     if (status != TW_OK) return status;
-    TW_TRY(print_placements(plan, options, &line, scratch));
+    if (!options->brief || options->map) TW_TRY(print_placements(plan, options, &line, scratch));
     if (plan->model->n_ops > 1) {
         tw_line_end(&line);
-        print_total(plan, &line);
+        TW_TRY(print_total(plan, &line, scratch));
     }
     if (options->remedy) TW_TRY(print_remedies(plan, options, &line, scratch));
+    if (options->brief) tw_more_print(&line);
     return end_report(&line, out, diag);
 }

@@ -1,0 +1,90 @@
+/* src/report/plot/plot_losses.c - where the time goes: a bar for the peak and one for each part, which begins where the one above it
+ * ends, up to the time that the plan takes; see plot.h. */
+#include "report/facts/losses.h"
+#include "report/plot/plot.h"
+#include "write/number.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { ROW = 25, BAR = 9 };
+
+typedef struct waterfall {
+    tw_plot *plot;
+    tw_losses losses;
+    double left, right; /* of the bars */
+    int64_t done;       /* cycles      */
+} waterfall;
+
+static int look_of(const tw_loss *loss)
+{
+    if (loss->kind == TW_LOSS_WAIT) return loss->why == TW_WAIT_CREDIT ? TW_KIND_CREDIT : TW_KIND_DATA;
+    if (loss->kind == TW_LOSS_START || loss->kind == TW_LOSS_END) return TW_KIND_ROW;
+    return tw_kind_of(0, TW_FORM_PARTIAL);
+}
+
+static double x_of(const waterfall *w, int64_t cycle)
+{
+    return w->left + (w->right - w->left) * (double)cycle / (double)tw_max(w->losses.cycles, 1);
+}
+
+/* The bar, its cycles behind it, and below it what it is about. */
+static tw_status draw_row(waterfall *w, const char *name, int64_t cycles, int look, const char *text)
+{
+    tw_plot *plot = w->plot;
+    char label[2 * TW_GROUPED_MAX];
+    double from = x_of(w, w->done), to = fmax(x_of(w, w->done + cycles), from + 0.7), y = plot->y;
+    const char *below = tw_plot_fit(text, plot->width - TW_PLOT_MARGIN - w->left, TW_PLOT_TEXT, plot->arena);
+    if (!below) return TW_ERR_NOMEM;
+    snprintf(label, sizeof label, "%s, %s", TW_GROUPED(cycles), TW_PERCENT(cycles, w->losses.cycles));
+    tw_plot_put(plot, w->left - 4, y + BAR - 1, TW_RIGHT, TW_INK, name);
+    tw_plot_fill_rect(plot, look, from, y, to - from, BAR);
+    bool fits = to + 4 + tw_canvas_text_width(label, TW_PLOT_TEXT) <= plot->width - TW_PLOT_MARGIN;
+    bool before = from - 4 - tw_canvas_text_width(label, TW_PLOT_TEXT) >= w->left;
+    if (fits)
+        tw_plot_put(plot, to + 4, y + BAR - 1, TW_LEFT, TW_INK, label);
+    else if (before)
+        tw_plot_put(plot, from - 4, y + BAR - 1, TW_RIGHT, TW_INK, label);
+    else
+        tw_plot_put(plot, (from + to) / 2, y + BAR - 1, TW_MIDDLE, TW_PAPER, label);
+    tw_plot_put(plot, w->left, y + BAR + TW_PLOT_TEXT, TW_LEFT, TW_FAINT, below);
+    plot->y += ROW;
+    w->done += cycles;
+    return TW_OK;
+}
+
+static tw_status draw_rows(waterfall *w)
+{
+    const tw_losses *losses = &w->losses;
+    char text[96];
+    if (losses->has_peak && losses->rate > 0)
+        snprintf(text, sizeof text, "%s points at %s a cycle", TW_GROUPED(losses->points),
+                 TW_RATE(losses->rate, losses->per));
+    else
+        snprintf(text, sizeof text, losses->has_peak ? "%s points at the peak" : "executions of %s points",
+                 TW_GROUPED(losses->points));
+    TW_TRY(draw_row(w, losses->has_peak ? "peak" : "executing", losses->peak, tw_kind_of(0, TW_FORM_SOLID), text));
+    for (int i = 0; i < losses->n; i++) {
+        const char *what = tw_loss_text(&losses->part[i], w->plot->arena);
+        if (!what) return TW_ERR_NOMEM;
+        TW_TRY(draw_row(w, tw_loss_name(losses->part[i].kind), losses->part[i].cycles, look_of(&losses->part[i]),
+                        what));
+    }
+    return TW_OK;
+}
+
+tw_status tw_plot_losses(tw_plot *plot)
+{
+    waterfall w = {.plot = plot, .left = TW_PLOT_MARGIN + 52, .right = plot->width - TW_PLOT_MARGIN};
+    char what[128];
+    bool one = plot->n_ops == 1 && !plot->plan->joint;
+    TW_TRY(one ? tw_losses_of_op(&plot->plan->op[plot->first_op], plot->arena, &w.losses)
+               : tw_losses_of_plan(plot->plan, plot->arena, &w.losses));
+    int n = snprintf(what, sizeof what, "%s cycles", TW_GROUPED(w.losses.cycles));
+    if (w.losses.has_peak && n > 0)
+        snprintf(what + n, sizeof what - (size_t)n, ", %s of %s's peak",
+                 TW_PERCENT(w.losses.peak, w.losses.cycles), w.losses.engine);
+    TW_TRY(tw_plot_open(plot, (1 + w.losses.n) * ROW + 4, what));
+    TW_TRY(draw_rows(&w));
+    return tw_plot_close(plot);
+}

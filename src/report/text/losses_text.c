@@ -1,0 +1,110 @@
+/* src/report/text/losses_text.c - prints losses as rows with bars. */
+#include "report/text/losses_text.h"
+
+#include "report/text/summary.h"
+#include "write/number.h"
+
+#include <stdio.h>
+
+enum { NAME = TW_FACT_NAME, NAMES = 10, BAR = 14, WAITS_LISTED = 4 };
+
+void tw_speed_print(const tw_losses *losses, tw_line *line)
+{
+    tw_text text = {0};
+    tw_text_printf(&text, "%s points per cycle", TW_RATE(losses->points, losses->cycles));
+    if (losses->has_peak && losses->rate > 0)
+        tw_text_printf(&text, ", %s of the peak of %s", TW_PERCENT(losses->peak, losses->cycles),
+                       TW_RATE(losses->rate, losses->per));
+    else if (losses->has_peak)
+        tw_text_printf(&text, ", %s of the peak", TW_PERCENT(losses->peak, losses->cycles));
+    tw_text_printf(&text, "; %s is busy %s of the time", losses->engine, TW_PERCENT(losses->busy, losses->cycles));
+    if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "speed", text.bytes);
+    tw_text_release(&text);
+}
+
+void tw_cycles_add(const tw_machine *machine, int64_t cycles, tw_text *out)
+{
+    tw_text_printf(out, "%s cycles", TW_GROUPED(cycles));
+    if (machine->clock_mhz > 0)
+        tw_text_printf(out, ", %s at %s MHz,", TW_DURATION(cycles, machine->clock_mhz),
+                       TW_GROUPED(machine->clock_mhz));
+}
+
+void tw_more_print(tw_line *line)
+{
+    tw_line_wrap(line, NAME, TW_DIM, "--full prints links, memories, engines and the timeline; words: docs/glossary.md");
+}
+
+typedef struct rows {
+    const tw_losses *losses;
+    tw_line *line;
+    int number; /* column behind the cycles */
+    int64_t done;
+} rows;
+
+/* Cells of the bar from what the rows above have reached on; at least one. */
+static void draw_bar(const rows *r, int at, int64_t cycles)
+{
+    int64_t all = tw_max(r->losses->cycles, 1);
+    int from = (int)((__int128)r->done * BAR / all), to = (int)((__int128)(r->done + cycles) * BAR / all);
+    from = (int)tw_min(from, BAR - 1);
+    to = (int)tw_max(to, from + 1);
+    for (int i = from; i < to; i++) tw_line_put(r->line, at + i, TW_PLAIN, r->line->glyph.filled);
+}
+
+static void print_row(rows *r, const char *name, int64_t cycles, const char *text)
+{
+    tw_line *line = r->line;
+    tw_line_put(line, NAME, TW_BOLD, name);
+    tw_line_put_right(line, r->number, TW_PLAIN, TW_GROUPED(cycles));
+    tw_line_put_right(line, r->number + 7, TW_PLAIN, TW_PERCENT(cycles, r->losses->cycles));
+    if (cycles > 0) draw_bar(r, r->number + 9, cycles);
+    r->done += cycles;
+    if (*text)
+        tw_line_wrap(line, r->number + 9 + BAR + 1, TW_PLAIN, text);
+    else
+        tw_line_end(line);
+}
+
+static const char *const word[TW_N_LOSSES] = {
+    [TW_LOSS_RECOMPUTE] = "recompute",   [TW_LOSS_FILL] = "fill",   [TW_LOSS_OVERHEAD] = "overhead",
+    [TW_LOSS_EDGE] = "edge tiles",       [TW_LOSS_START] = "start", [TW_LOSS_END] = "end",
+    [TW_LOSS_CONTENTION] = "contention", [TW_LOSS_WAIT] = "waiting"};
+
+/* Of many waits the longest, and the others as one. */
+static tw_status print_parts(rows *r, tw_arena *arena)
+{
+    const tw_losses *losses = r->losses;
+    int64_t others = 0;
+    int n_waits = 0, n_others = 0;
+    for (int i = 0; i < losses->n; i++) {
+        const tw_loss *part = &losses->part[i];
+        if (part->kind == TW_LOSS_WAIT && n_waits++ >= WAITS_LISTED) {
+            others += part->cycles;
+            n_others++;
+            continue;
+        }
+        const char *text = tw_loss_text(part, arena);
+        if (!text) return TW_ERR_NOMEM;
+        print_row(r, i > 0 && losses->part[i - 1].kind == part->kind ? "" : word[part->kind], part->cycles, text);
+    }
+    char text[64];
+    snprintf(text, sizeof text, "for %d others", n_others);
+    if (others > 0) print_row(r, "", others, text);
+    return TW_OK;
+}
+
+tw_status tw_losses_print(const tw_losses *losses, tw_line *line, tw_arena *arena)
+{
+    char text[96];
+    rows r = {losses, line, NAME + NAMES + 1 + (int)tw_max(tw_text_width(TW_GROUPED(losses->cycles)), 7), 0};
+    snprintf(text, sizeof text, losses->has_peak ? "%s points at the peak" : "the executions",
+             TW_GROUPED(losses->points));
+    print_row(&r, losses->has_peak ? "peak" : "executing", losses->peak, text);
+    TW_TRY(print_parts(&r, arena));
+    tw_line_put(line, NAME, TW_BOLD, "time");
+    tw_line_put_right(line, r.number, TW_BOLD, TW_GROUPED(losses->cycles));
+    tw_line_end(line);
+    tw_line_end(line);
+    return TW_OK;
+}
