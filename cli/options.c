@@ -102,7 +102,8 @@ static const struct argp_option report_options[] = {
     {0, 0, 0, 0, "What is printed:", 1},
     {"full", KEY_FULL, 0, 0, "all of the report, not only its first screen: as report.txt has it", 0},
     {"json", KEY_JSON, 0, 0, "one JSON document on standard output (docs/json.md)", 0},
-    {"rows", KEY_ROWS, "all|A-B|N", 0, "ticks or steps to show, in a full report; with --json rows are written only if asked for", 0},
+    {"rows", KEY_ROWS, "all|A-B|N", 0,
+     "ticks or steps to show, in a full report; with --json rows are written only if asked for", 0},
     {"dump", KEY_DUMP, "STAGE", 0,
      "print a stage instead: model, machine, mapping, layout, program or timeline; of a network graph, shapes, "
      "steps "
@@ -271,9 +272,10 @@ static void refuse_command(const struct argp_state *state, const char *word)
     static const char *const all[] = {"plan",  "eval",    "verify",   "emit", "calibrate",
                                       "place", "compare", "machines", "help"};
     const char *near = tw_nearest_word(word, all, sizeof all / sizeof *all);
-    argp_error(state,
-               "there is no command '%s'%s%s%s are plan, eval, verify, emit, calibrate, place, compare, machines, help",
-               word, near ? "; did you mean '" : "", near ? near : "", near ? "'? Commands" : "; commands");
+    argp_error(
+        state,
+        "there is no command '%s'%s%s%s are plan, eval, verify, emit, calibrate, place, compare, machines, help",
+        word, near ? "; did you mean '" : "", near ? near : "", near ? "'? Commands" : "; commands");
 }
 
 static error_t parse_example(int key, char *arg, struct argp_state *state)

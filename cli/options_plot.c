@@ -8,19 +8,16 @@
 enum { KEY_PLOT = 700, KEY_WIDTH, KEY_OP };
 enum { LEAST_MM = 40, MOST_MM = 500 };
 
-static const char *const kind_words[] = {[PLOT_GANTT - 1] = "gantt",
-                                         [PLOT_BUFFERS - 1] = "buffers",
-                                         [PLOT_ROOFLINE - 1] = "roofline",
-                                         [PLOT_TRAFFIC - 1] = "traffic",
-                                         [PLOT_LOSSES - 1] = "losses",
-                                         [PLOT_COSTS - 1] = "costs",
-                                         [PLOT_PARETO - 1] = "pareto",
-                                         NULL};
+static const char *const kind_words[] = {[PLOT_GANTT - 1] = "gantt",       [PLOT_BUFFERS - 1] = "buffers",
+                                         [PLOT_ROOFLINE - 1] = "roofline", [PLOT_TRAFFIC - 1] = "traffic",
+                                         [PLOT_LOSSES - 1] = "losses",     [PLOT_COSTS - 1] = "costs",
+                                         [PLOT_PARETO - 1] = "pareto",     NULL};
 
 static const struct argp_option plot_options[] = {
     {0, 0, 0, 0, "Instead of the report, a picture (docs/plots.md):", 2},
     {"plot", KEY_PLOT, "KIND", 0,
-     "gantt, buffers, roofline, traffic, losses, pareto (with --pareto) or, of networks, costs; -o names its file: x.png, "
+     "gantt, buffers, roofline, traffic, losses, pareto (with --pareto) or, of networks, costs; -o names its file: "
+     "x.png, "
      "x.svg or x.pdf",
      0},
     {"plot-width", KEY_WIDTH, "MM", 0, "width of the picture in millimetres; default 85, a column of a paper", 0},

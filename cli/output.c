@@ -70,7 +70,8 @@ bool output_folder_is_possible(const char *path)
     struct stat st;
     if (!copy) return false;
     strcpy(copy, *path ? path : ".");
-    while (stat(copy, &st) != 0 && errno == ENOENT && strcmp(copy, ".") != 0 && strcmp(copy, "/") != 0) cut_last(copy);
+    while (stat(copy, &st) != 0 && errno == ENOENT && strcmp(copy, ".") != 0 && strcmp(copy, "/") != 0)
+        cut_last(copy);
     bool possible = stat(copy, &st) == 0;
     if (possible && !S_ISDIR(st.st_mode)) errno = ENOTDIR, possible = false;
     possible = possible && access(copy, W_OK | X_OK) == 0;

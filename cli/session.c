@@ -337,12 +337,9 @@ static int write_files(session *s)
 
 static tw_status print_picture(session *s, FILE *out)
 {
-    static const tw_plot_kind kind[] = {[PLOT_GANTT] = TW_PLOT_GANTT,
-                                        [PLOT_BUFFERS] = TW_PLOT_BUFFERS,
-                                        [PLOT_ROOFLINE] = TW_PLOT_ROOFLINE,
-                                        [PLOT_TRAFFIC] = TW_PLOT_TRAFFIC,
-                                        [PLOT_LOSSES] = TW_PLOT_LOSSES,
-                                        [PLOT_PARETO] = TW_PLOT_PARETO};
+    static const tw_plot_kind kind[] = {
+        [PLOT_GANTT] = TW_PLOT_GANTT,     [PLOT_BUFFERS] = TW_PLOT_BUFFERS, [PLOT_ROOFLINE] = TW_PLOT_ROOFLINE,
+        [PLOT_TRAFFIC] = TW_PLOT_TRAFFIC, [PLOT_LOSSES] = TW_PLOT_LOSSES,   [PLOT_PARETO] = TW_PLOT_PARETO};
     const cli_plot *plot = &s->options->plot;
     tw_plot_options how = {.size = sizeof how,
                            .kind = kind[plot->kind],

@@ -168,7 +168,8 @@ static tw_status refuse_machine(tw_context *ctx, const char *spec)
     }
     const char *near = tw_nearest_word(spec, name, n);
     tw_diag_io(&ctx->diag, (tw_loc){0}, "there is no machine '%s'%s%s%s are %s; any other is a file", spec,
-               near ? "; did you mean '" : "", near ? near : "", near ? "'? Built-in" : "; built-in", all.bytes ? all.bytes : "");
+               near ? "; did you mean '" : "", near ? near : "", near ? "'? Built-in" : "; built-in",
+               all.bytes ? all.bytes : "");
     tw_text_release(&all);
     return TW_ERR_IO;
 }

@@ -124,7 +124,8 @@ bool tw_node_word(const tw_node *node, const char *what, const char *const *word
     }
     char wanted[sizeof all.text + 16];
     snprintf(wanted, sizeof wanted, "%s%s", n > 1 ? "one of " : "", all.text);
-    const char *near = node->kind == TW_SCALAR ? tw_nearest_word(node->text, word, n) : NULL;
+    bool long_enough = node->kind == TW_SCALAR && strlen(node->text) > 3; /* i4 is no i8 that was misspelt */
+    const char *near = long_enough ? tw_nearest_word(node->text, word, n) : NULL;
     if (!near) return wrong(node, what, wanted, diag);
     tw_diag_error(diag, node->loc, "'%s' must be %s, found %s; did you mean '%s'?", what, wanted,
                   found_of(node).text, near);

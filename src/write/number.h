@@ -17,10 +17,10 @@ const char *tw_duration(int64_t cycles, int64_t mhz, char out[TW_GROUPED_MAX]);
 /* Three digits and a unit from fJ to J: "12.3 nJ". */
 const char *tw_energy(int64_t femtojoules, char out[TW_GROUPED_MAX]);
 
-#define TW_GROUPED(x)          tw_grouped((x), (char[TW_GROUPED_MAX]){0})
-#define TW_PERCENT(part, all)  tw_percent((part), (all), (char[TW_GROUPED_MAX]){0})
-#define TW_RATIO(a, b)         tw_ratio((a), (b), (char[TW_GROUPED_MAX]){0})
-#define TW_RATE(a, b)          tw_rate((a), (b), (char[TW_GROUPED_MAX]){0})
+#define TW_GROUPED(x)            tw_grouped((x), (char[TW_GROUPED_MAX]){0})
+#define TW_PERCENT(part, all)    tw_percent((part), (all), (char[TW_GROUPED_MAX]){0})
+#define TW_RATIO(a, b)           tw_ratio((a), (b), (char[TW_GROUPED_MAX]){0})
+#define TW_RATE(a, b)            tw_rate((a), (b), (char[TW_GROUPED_MAX]){0})
 #define TW_DURATION(cycles, mhz) tw_duration((cycles), (mhz), (char[TW_GROUPED_MAX]){0})
-#define TW_ENERGY(femtojoules) tw_energy((femtojoules), (char[TW_GROUPED_MAX]){0})
+#define TW_ENERGY(femtojoules)   tw_energy((femtojoules), (char[TW_GROUPED_MAX]){0})
 #endif

@@ -110,10 +110,22 @@ static char *read_golden(const char *name)
     return copy;
 }
 
+static void write_golden(const char *name, const char *text)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/test/report/golden/%s", getenv("TW_SOURCE"), name);
+    FILE *out = fopen(path, "w");
+    CHECK(out != NULL);
+    fputs(text, out);
+    fclose(out);
+}
+
 static void check_golden(const char *name, const tw_print_options *options)
 {
     opened o = open_case(&reduction);
-    char *text = print_plan(&o, options), *golden = read_golden(name);
+    char *text = print_plan(&o, options);
+    if (getenv("TW_UPDATE")) write_golden(name, text);
+    char *golden = read_golden(name);
     CHECK_STR(text, golden);
     free(text);
     free(golden);

@@ -23,6 +23,9 @@ on_kpu=(matmul:64x64x96,dtype=i8 -m kpu --mapping=map.yaml --no-verify)
 
 # ---- the report ----
 expect 0 eval "${on_kpu[@]}"; is_empty err.txt; narrow out.txt
+for word in "  time " "  speed " "  peak " "  start " "  waiting " "of the peak of 256" "--full"; do says out.txt "$word"; done
+[ "$(wc -l <out.txt)" -le 40 ] || fail "the first screen has $(wc -l <out.txt) lines"
+expect 0 eval "${on_kpu[@]}" --full; is_empty err.txt; narrow out.txt
 for word in "  time " "  bottleneck " "  bound " "  energy " "no credit" "reuse" "┌─ dram" "waits for data"; do
     says out.txt "$word"
 done

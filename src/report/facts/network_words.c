@@ -74,9 +74,9 @@ const char *tw_clip_middle(const char *text, int most, tw_arena *arena)
 const char *tw_clip_behind(const char *text, int front, int most, tw_arena *arena)
 {
     int n = tw_text_width(text), back = most - 2 - front;
-    return n <= most ? text
-                     : tw_arena_printf(arena, "%.*s..%s", (int)(skip(text, front) - text), text,
-                                       skip(text, n - back));
+    return n <= most
+               ? text
+               : tw_arena_printf(arena, "%.*s..%s", (int)(skip(text, front) - text), text, skip(text, n - back));
 }
 
 const char *tw_clip_back(const char *text, int most, tw_arena *arena)

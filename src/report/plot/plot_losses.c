@@ -19,7 +19,7 @@ typedef struct waterfall {
 static int look_of(const tw_loss *loss)
 {
     if (loss->kind == TW_LOSS_WAIT) return loss->why == TW_WAIT_CREDIT ? TW_KIND_CREDIT : TW_KIND_DATA;
-    if (loss->kind == TW_LOSS_START || loss->kind == TW_LOSS_END) return TW_KIND_ROW;
+    if (loss->kind == TW_LOSS_START || loss->kind == TW_LOSS_END) return TW_KIND_TILES;
     return tw_kind_of(0, TW_FORM_PARTIAL);
 }
 
@@ -82,8 +82,8 @@ tw_status tw_plot_losses(tw_plot *plot)
                : tw_losses_of_plan(plot->plan, plot->arena, &w.losses));
     int n = snprintf(what, sizeof what, "%s cycles", TW_GROUPED(w.losses.cycles));
     if (w.losses.has_peak && n > 0)
-        snprintf(what + n, sizeof what - (size_t)n, ", %s of %s's peak",
-                 TW_PERCENT(w.losses.peak, w.losses.cycles), w.losses.engine);
+        snprintf(what + n, sizeof what - (size_t)n, ", %s of %s's peak", TW_PERCENT(w.losses.peak, w.losses.cycles),
+                 w.losses.engine);
     TW_TRY(tw_plot_open(plot, (1 + w.losses.n) * ROW + 4, what));
     TW_TRY(draw_rows(&w));
     return tw_plot_close(plot);

@@ -32,7 +32,7 @@ void tw_cycles_add(const tw_machine *machine, int64_t cycles, tw_text *out)
 
 void tw_more_print(tw_line *line)
 {
-    tw_line_wrap(line, NAME, TW_DIM, "--full prints links, memories, engines and the timeline; words: docs/glossary.md");
+    tw_line_wrap(line, NAME, TW_DIM, "--full prints the tables and the timeline; words: docs/glossary.md");
 }
 
 typedef struct rows {

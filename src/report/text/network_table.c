@@ -212,8 +212,8 @@ static bool is_wanted(const tables *t, fact f)
 static void begin_steps(const tables *t, step_table *st)
 {
     const char *rate = t->plan->machine->unit == TW_UNIT_ELEMENT ? "el/cycle" : "B/cycle";
-    const char *const title[] = {"",      "step", "operator", "output",  "layer",   "MACs", "cycles", "share",
-                                 "bound", "gap",  "run",      "of peak", "lost to", "busy", "limit",  "energy", rate};
+    const char *const title[] = {"",    "step", "operator", "output",  "layer", "MACs",  "cycles", "share", "bound",
+                                 "gap", "run",  "of peak",  "lost to", "busy",  "limit", "energy", rate};
     int n = 0;
     for (int f = 0; f < N_FACTS; f++) {
         st->column[f] = is_wanted(t, (fact)f) ? n : -1;
@@ -408,8 +408,9 @@ static void say_what_is_shown(const tables *t)
 {
     int n = t->net->lowered->graph.n_ops;
     if (t->n_shown == n) return;
-    tw_line_printf(t->line, 2, TW_DIM, "%s%d of %d steps; --full has more, report.txt all:",
-                   t->expensive ? "the most expensive " : "", t->n_shown, n);
+    tw_line_printf(t->line, 2, TW_DIM,
+                   "%s%d of %d steps; --full has more, report.txt all:", t->expensive ? "the most expensive " : "",
+                   t->n_shown, n);
     tw_line_end(t->line);
 }
 

@@ -353,8 +353,7 @@ tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_v
     TW_TRY(tw_network_tables_print(plan, verdict, options, scratch, &p->line));
     if (options->brief) {
         tw_line_end(&p->line);
-        tw_line_wrap(&p->line, 2, TW_DIM,
-                     "--full prints all facts, layers and memories; 'lost to' and other words: docs/glossary.md");
+        tw_line_wrap(&p->line, 2, TW_DIM, "--full prints all facts, layers and memories; words: docs/glossary.md");
     }
     TW_TRY(tw_line_status(&p->line));
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the report");

@@ -110,8 +110,8 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
     tw_line line;
     tw_line_init(&line, options, out);
     if (plan->joint) {
-        TW_TRY(print_joint(plan, verdict ? verdict[0] : NULL, options->brief, &line,
-                           &(tw_work){NULL, scratch, diag}));
+        TW_TRY(
+            print_joint(plan, verdict ? verdict[0] : NULL, options->brief, &line, &(tw_work){NULL, scratch, diag}));
         if (options->brief) tw_more_print(&line);
         return end_report(&line, out, diag);
     }
