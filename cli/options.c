@@ -433,7 +433,7 @@ void cli_options_example(int argc, char **argv, cli_options *out)
         "  place FILE.csv [--capacity=SIZE]          addresses for buffers with lifetimes\n"
         "  compare A B [-o FILE.html]                how two plans differ\n"
         "  machines [NAME]                           list or print built-in machines\n"
-        "'tilewright COMMAND --help' tells more. Without a command the built-in example is planned: "
+        "'tilewright help COMMAND' tells more, docs/glossary.md explains the words of the reports. Without a command the built-in example is planned: "
         "matmul:128x128x512 on tick-three-level.\n\n"
         "Exit codes: 0 done, 1 infeasible, 2 bad input, 64 usage, 70 our fault, 74 cannot write.";
     static const struct argp_option options[] = {OPTION_OUTPUT, {0}};

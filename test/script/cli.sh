@@ -15,6 +15,24 @@ expect 0 --help; says out.txt "Commands:"
 expect 0 help; says out.txt "Commands:"
 expect 0 plan --help; says out.txt "--objective"
 expect 0 eval --help; says out.txt "--mapping"
+"$tw" plan --help >plan_help.txt
+expect 0 help plan; cmp -s out.txt plan_help.txt || fail "help plan is not plan --help"
+expect 64 help plna; says err.txt "there is no command 'plna'; did you mean 'plan'? Commands are plan,"
+expect 64 evla; says err.txt "did you mean 'eval'?"
+expect 64 nonsense; says err.txt "there is no command 'nonsense'; commands are plan,"
+
+# ---- what was meant, and where it would go ----
+expect 2 plan matmul:8x8x8 -m kpx; says err.txt "there is no machine 'kpx'; did you mean 'kpu'? Built-in are "
+expect 2 plan matmull:8x8x8 -m kpu; says err.txt "did you mean 'matmul'?"
+echo file >taken
+expect 74 plan matmul:8x8x8 -m tick-10k -o taken/deep; says err.txt "cannot write to the folder 'taken/deep'"; is_empty out.txt
+expect 74 plan matmul:8x8x8 -m tick-10k --trace=nosuch/x.pftrace; is_empty out.txt; [ -e out/plan.json ] && fail "it was planned all the same"
+expect 0 plan matmul:8x8x8 -m - -o from_input <"$source/examples/machines/tick-10k.yaml"; says out.txt "on tick-10k"
+
+# ---- one screen, and all of it ----
+expect 0 eval "${on_reduction[@]}"; says out.txt "--full"; n=$(wc -l <out.txt)
+[ "$n" -le 30 ] || fail "the first screen has $n lines"
+expect 0 eval "${on_reduction[@]}" --full; says out.txt "tile→i0"
 
 # ---- the example ----
 expect 0; says out.txt "wrote out/report.html"; is_empty err.txt
