@@ -399,6 +399,27 @@ static int write_files(net_session *s)
     return code;
 }
 
+/* The trace of all steps, if one is asked for. */
+static int write_trace(net_session *s)
+{
+    output_file file;
+    const char *path = s->options->trace;
+    bool gzip;
+    if (!path) return EXIT_DONE;
+    tw_trace_format format = options_trace_format(path, &gzip);
+    if (output_path_open(&file, path)) {
+        busy *b = busy_begin(s->options->quiet, "writing %s", path);
+        tw_status status = tw_network_print_trace(s->ctx, s->plan[0], format, gzip, file.stream);
+        busy_end(b);
+        if (status == TW_OK && output_batch_add(&s->files, &file)) return EXIT_DONE;
+        if (status != TW_OK) output_file_drop(&file);
+        if (status != TW_OK && status != TW_ERR_IO) return status_exit(s->ctx, status);
+        tw_context_clear_messages(s->ctx);
+    }
+    output_complain(path);
+    return EXIT_WRITING;
+}
+
 /* The picture that --plot asks for, instead of all files. */
 static int write_plot(net_session *s)
 {
@@ -453,6 +474,7 @@ static void say_where(const void *user, FILE *out)
     int results = s->verdict ? s->verdict->n_outputs : 0;
     bool picture = s->options->plot.file && !s->options->json && !s->options->dump && !s->options->quiet;
     if (picture) output_say_file(s->options->plot.file, out);
+    if (s->options->trace && !s->options->quiet) output_say_file(s->options->trace, out);
     if (!s->options->folder || s->options->quiet || s->options->dump) return;
     for (int i = 0; i < N_FILES; i++)
         if (!s->left_out[i]) name[n++] = files[i].name;
@@ -479,7 +501,6 @@ static const char *unfit_option(const net_session *s)
         return "--dump=layout, program and timeline";
     if (o->explain) return "--explain";
     if (o->print.map) return "--map";
-    if (o->trace) return "--trace";
     if (o->search.pareto) return "--pareto";
     return o->lowering ? "--lowering-config" : NULL;
 }
@@ -490,6 +511,15 @@ static int first_part(net_session *s)
     if (unfit) {
         fprintf(stderr, "tilewright: %s: not for networks, only for single operators\n", unfit);
         return EXIT_USAGE;
+    }
+    const char *folder = s->options->folder, *trace = s->options->trace;
+    if (folder && !s->options->dump && !output_folder_is_possible(folder)) {
+        fprintf(stderr, "tilewright: cannot write to the folder '%s': %s\n", folder, strerror(errno));
+        return EXIT_WRITING;
+    }
+    if (trace && !output_path_is_possible(trace)) {
+        output_complain(trace);
+        return EXIT_WRITING;
     }
     return status_exit(s->ctx, s->ctx ? open_network(s) : TW_ERR_NOMEM);
 }
@@ -521,6 +551,7 @@ static int report(net_session *s)
 {
     limit_apply_grace(s->ctx, s->options->search.time_limit);
     int code = s->options->dump ? EXIT_DONE : s->options->plot.file ? write_plot(s) : write_files(s);
+    if (code == EXIT_DONE && !s->options->dump) code = write_trace(s);
     limit_apply(s->ctx, 0); /* whatever there is is printed */
     if (code == EXIT_DONE) code = print(s);
     return code == EXIT_DONE ? judge(s) : code;

@@ -168,6 +168,21 @@ static error_t parse_view(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
+/* Whether the first `n` bytes of the path end so. */
+static bool ends_with(const char *path, size_t n, const char *ending)
+{
+    size_t len = strlen(ending);
+    return n >= len && memcmp(path + n - len, ending, len) == 0;
+}
+
+tw_trace_format options_trace_format(const char *path, bool *gzip)
+{
+    size_t n = strlen(path);
+    *gzip = ends_with(path, n, ".gz");
+    if (*gzip) n -= strlen(".gz");
+    return ends_with(path, n, ".json") ? TW_TRACE_CHROME : TW_TRACE_PERFETTO;
+}
+
 static bool is_trace_name(const char *name)
 {
     static const char *const ending[] = {".pftrace", ".json", ".pftrace.gz", ".json.gz"};
@@ -433,7 +448,8 @@ void cli_options_example(int argc, char **argv, cli_options *out)
         "  place FILE.csv [--capacity=SIZE]          addresses for buffers with lifetimes\n"
         "  compare A B [-o FILE.html]                how two plans differ\n"
         "  machines [NAME]                           list or print built-in machines\n"
-        "'tilewright help COMMAND' tells more, docs/glossary.md explains the words of the reports. Without a command the built-in example is planned: "
+        "'tilewright help COMMAND' tells more, docs/glossary.md explains the words of the reports. Without a "
+        "command the built-in example is planned: "
         "matmul:128x128x512 on tick-three-level.\n\n"
         "Exit codes: 0 done, 1 infeasible, 2 bad input, 64 usage, 70 our fault, 74 cannot write.";
     static const struct argp_option options[] = {OPTION_OUTPUT, {0}};

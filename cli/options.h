@@ -55,6 +55,8 @@ void cli_options_plan(int argc, char **argv, cli_options *out);
 void cli_options_eval(int argc, char **argv, cli_options *out);
 void cli_options_verify(int argc, char **argv, cli_options *out);
 void cli_options_emit(int argc, char **argv, cli_options *out);
+/* The format that the ending of a trace's file asks for, and whether it is to be compressed. */
+tw_trace_format options_trace_format(const char *path, bool *gzip);
 /* out->machine is the name given, or NULL. */
 void cli_options_machines(int argc, char **argv, cli_options *out);
 #endif

@@ -353,21 +353,11 @@ static tw_status print_picture(session *s, FILE *out)
 
 /* ---- the trace ---- */
 
-/* Whether the first `n` bytes of the path end so. */
-static bool ends_with(const char *path, size_t n, const char *ending)
-{
-    size_t len = strlen(ending);
-    return n >= len && memcmp(path + n - len, ending, len) == 0;
-}
-
 /* x.pftrace, x.json; with .gz behind it, smaller. */
 static tw_status print_trace_file(session *s, FILE *out)
 {
-    const char *path = s->options->trace;
-    size_t n = strlen(path);
-    bool gzip = ends_with(path, n, ".gz");
-    if (gzip) n -= strlen(".gz");
-    tw_trace_format format = ends_with(path, n, ".json") ? TW_TRACE_CHROME : TW_TRACE_PERFETTO;
+    bool gzip;
+    tw_trace_format format = options_trace_format(s->options->trace, &gzip);
     return tw_plan_print_trace(s->ctx, s->plan, format, gzip, out);
 }
 

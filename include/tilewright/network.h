@@ -253,6 +253,9 @@ TW_API TW_NODISCARD tw_status tw_network_print_json(tw_context *ctx, const tw_ne
 /* As one HTML file to look at; `plan` as for tw_network_print_costs, the first is shown layer by layer. */
 TW_API TW_NODISCARD tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *plan,
                                                     int n_plans, const tw_network_verdict *verdict, FILE *out);
+/* As tw_plan_print_trace: all steps that have a plan, one after the other. */
+TW_API TW_NODISCARD tw_status tw_network_print_trace(tw_context *ctx, const tw_network_plan *plan,
+                                                     tw_trace_format format, bool gzip, FILE *out);
 /* A mapping file that tw_network_eval and partial mappings read. */
 TW_API TW_NODISCARD tw_status tw_network_print_mapping(tw_context *ctx, const tw_network_plan *plan, FILE *out);
 /* The cost table: a row per step, a column per core. `plan` are plans of one network on different machines (cores). */

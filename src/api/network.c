@@ -2,6 +2,7 @@
 #include "plan/network.h"
 #include "api/options.h"
 #include "report/report.h"
+#include "report/trace/network_trace.h"
 
 #include "mapping/mapping.h"
 #include "report/page/page.h"
@@ -278,6 +279,17 @@ tw_status tw_network_print_json(tw_context *ctx, const tw_network_plan *plan, co
                                 FILE *out)
 {
     return tw_report_network_json(plan, verdict, &ctx->diag, out);
+}
+
+tw_status tw_network_print_trace(tw_context *ctx, const tw_network_plan *plan, tw_trace_format format, bool gzip,
+                                 FILE *out)
+{
+    tw_plan steps;
+    tw_arena *arena = tw_arena_new();
+    tw_status status = arena ? tw_network_as_plan(plan, arena, &ctx->diag, &steps) : TW_ERR_NOMEM;
+    if (status == TW_OK) status = tw_plan_print_trace(ctx, &steps, format, gzip, out);
+    tw_arena_free(arena);
+    return status;
 }
 
 tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,

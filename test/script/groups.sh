@@ -21,8 +21,8 @@ shows() {
     run=("${given[@]}" --mapping="$folder"/mapping.yaml)
 
     # ---- the report ----
-    expect 0 eval "${run[@]}" -o "$name"; is_empty err.txt; narrow out.txt
-    for word in "  time " "  bottleneck " "  bound " "  energy " "  group " "  engine " "  memory " "a column is" "$@"; do
+    expect 0 eval "${run[@]}" --full -o "$name"; is_empty err.txt; narrow out.txt
+    for word in "  time " "  bottleneck " "  bound " "  energy " "  speed " "  peak " "  group " "  engine " "  memory " "a column is" "$@"; do
         says out.txt "$word"
     done
     grep -qE '^  (verified|checked) ' out.txt || fail "$name: no verdict"

@@ -47,6 +47,12 @@ awk 'length > 160 { exit 1 }' one/report.txt || fail "report.txt is wider than 1
 awk 'length > 80 { exit 1 }' <(grep -v '^wrote' out.txt) || fail "the report is wider than 80 columns"
 for word in MACs bound gap busy limit memory "bytes held" moved tile peak "on chip" folded total; do says one/report.txt "$word"; done
 
+# ---- a trace of all steps, and losses that add up ----
+expect 0 plan "${digits[@]}" -o traced --trace=steps.json; says out.txt "wrote steps.json"; valid_json steps.json
+[ "$(grep -oE '"cat": *"operator"' steps.json | wc -l)" = 11 ] || fail "the trace has other steps"
+for word in "  speed " "  peak " "  time " "lost to" "--full"; do says out.txt "$word"; done
+expect 74 plan "${digits[@]}" --trace=nosuch/x.json; is_empty out.txt
+
 # ---- names that are no text, steer a terminal or are formulas for a spreadsheet ----
 LC_ALL=C sed 's/conv1/=\x1b\xffv1/g; s/conv2/1\/nv2/g; s/pool1/+\xe2\x80\xae1/g; s/relu1/\xc2\x9b2J1/g' digits.onnx >hostile.onnx
 expect 0 plan hostile.onnx -m snitch --dim=batch=1 -o hostile
