@@ -68,7 +68,9 @@ static const char *scale(__int128 x, const char *const *unit, int n_units, char 
 const char *tw_energy(int64_t femtojoules, char out[TW_GROUPED_MAX])
 {
     static const char *const unit[] = {"fJ", "pJ", "nJ", "uJ", "mJ", "J", "kJ"};
-    return scale(femtojoules, unit, TW_COUNT(unit), out);
+    __int128 digit = 1; /* what the third digit counts: energies are cut off, never more than they are */
+    for (int64_t x = femtojoules; x >= 1000; x /= 10) digit *= 10;
+    return scale(femtojoules / digit * digit, unit, TW_COUNT(unit), out);
 }
 
 const char *tw_duration(int64_t cycles, int64_t mhz, char out[TW_GROUPED_MAX])

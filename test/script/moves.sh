@@ -3,7 +3,7 @@
 . "$2"/test/lib/script.sh
 
 workload() { printf 'workload: w\nops:\n  - name: op\n    compute: map\n    value: "%s"\n    loops: {%s}\n    reads: {%s}\n    writes: {o: {at: [%s]}}\n' "$@"; }
-cycles() { sed -nE "s/^  time +([0-9']+) cycles for.*/\1/p" out.txt | tr -d "'"; }
+cycles() { sed -nE "s/^  time +([0-9']+) cycles[, ].*/\1/p" out.txt | tr -d "'"; }
 busy() { sed -nE "s/^  cores +[0-9']+ +([0-9']+) .*/\1/p" out.txt; }
 # plans FILE MOST: verified, in at most so many cycles.
 plans() {

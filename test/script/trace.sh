@@ -60,8 +60,4 @@ if command -v script >/dev/null; then
     says out.txt "writing long.json  [#---"
 fi
 
-printf 'x' >net.onnx
-expect 64 plan net.onnx -m kpu --trace=x.pftrace
-says err.txt "--trace"
-
 exit $failed
