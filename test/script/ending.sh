@@ -49,16 +49,16 @@ grep -qE '"ending": "(memory|time)"' out.txt || fail "a search without an end en
 says out.txt '"proven": false'
 
 # ---- what the bound is about ----
-expect 0 plan matmul:24x20x36 -m tick-10k "${quick[@]}" -o bound
+expect 0 plan matmul:24x20x36 -m tick-10k "${quick[@]}" --full -o bound
 says out.txt "no mapping in the space 'all' takes fewer"; says out.txt "points of 'all' (everything that a mapping may choose)"
-expect 0 plan conv:8x9x9,out=8,kernel=3,pad=1 -m snitch "${quick[@]}" --space=windows -o bound
+expect 0 plan conv:8x9x9,out=8,kernel=3,pad=1 -m snitch "${quick[@]}" --space=windows --full -o bound
 says out.txt "no mapping in the space 'windows' takes fewer"; says out.txt "windows stay"
 expect 0 plan matmul:24x20x36 -m tick-10k "${quick[@]}" --max-buffers=2 -o bound; says out.txt "no mapping in the space 'all', as the options limit it, takes"
 expect 0 plan matmul:24x20x36 -m tick-10k "${quick[@]}" --max-buffers=2 --json -o bound
 says out.txt '"space": "all"'; says out.txt '"space_is": "everything that a mapping may choose"'; says out.txt '"space_limited": true'
 expect 0 plan matmul:24x20x36 -m tick-10k "${quick[@]}" --space=notes --objective=peak:buffer -o bound
 says out.txt "no mapping in the space 'notes' needs less"
-expect 0 plan "$source"/test/networks/blaze.onnx -m snitch --no-verify -o net; narrow out.txt
+expect 0 plan "$source"/test/networks/blaze.onnx -m snitch --no-verify --full -o net; narrow out.txt
 says out.txt "no mappings in the space 'windows' take fewer"
 says out.txt "'windows' is everything that a mapping may choose, but windows"
 says net/plan.json '"bound_spaces": ["windows"]'

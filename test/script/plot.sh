@@ -51,7 +51,7 @@ expect 0 eval "${kpu[@]}" --plot=gantt -q -o quiet.svg
 
 # What cannot be.
 e="tilewright eval: " p="tilewright plan: "
-refuses "$e--plot takes one of gantt, buffers, roofline, traffic, costs, pareto, not 'pie'" eval "${kpu[@]}" --plot=pie -o x.png
+refuses "$e--plot takes one of gantt, buffers, roofline, traffic, losses, costs, pareto, not 'pie'" eval "${kpu[@]}" --plot=pie -o x.png
 refuses "$e--plot writes .png, .svg or .pdf, not 'x.jpg'" eval "${kpu[@]}" --plot=gantt -o x.jpg
 refuses "$e--plot needs -o with the name of the picture: x.png, x.svg or x.pdf" eval "${kpu[@]}" --plot=gantt
 refuses "${p}--plot needs -o with the name of the picture: x.png, x.svg or x.pdf" plan "${tick[@]}" --plot=gantt
