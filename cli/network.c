@@ -473,27 +473,6 @@ static int write_plot(net_session *s)
     return EXIT_WRITING;
 }
 
-/* The trace of all steps, if one is asked for. */
-static int write_trace(net_session *s)
-{
-    output_file file;
-    const char *path = s->options->trace;
-    bool gzip;
-    if (!path) return EXIT_DONE;
-    tw_trace_format format = options_trace_format(path, &gzip);
-    if (output_path_open(&file, path)) {
-        busy *b = busy_begin(s->options->quiet, "writing %s", path);
-        tw_status status = tw_network_print_trace(s->ctx, s->plan[0], format, gzip, file.stream);
-        busy_end(b);
-        if (status == TW_OK && output_batch_add(&s->files, &file)) return EXIT_DONE;
-        if (status != TW_OK) output_file_drop(&file);
-        if (status != TW_OK && status != TW_ERR_IO) return status_exit(s->ctx, status);
-        tw_context_clear_messages(s->ctx);
-    }
-    output_complain(path);
-    return EXIT_WRITING;
-}
-
 /* ---- standard output ---- */
 
 static bool is_stage(const net_session *s, const char *stage)

@@ -326,17 +326,6 @@ tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *p
     return status;
 }
 
-tw_status tw_network_print_trace(tw_context *ctx, const tw_network_plan *plan, tw_trace_format format, bool gzip,
-                                 FILE *out)
-{
-    tw_plan steps;
-    tw_arena *arena = tw_arena_new();
-    tw_status status = arena ? tw_network_as_plan(plan, arena, &ctx->diag, &steps) : TW_ERR_NOMEM;
-    if (status == TW_OK) status = tw_plan_print_trace(ctx, &steps, format, gzip, out);
-    tw_arena_free(arena);
-    return status;
-}
-
 /* "  conv1: none" of the layers that have no plan although the machine computes them. */
 static void print_none(const tw_network_plan *plan, tw_text *text)
 {

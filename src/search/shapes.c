@@ -60,6 +60,7 @@ static bool is_known(const tw_space *s, int m, int o)
     if (!tw_space_holds(s, m, o) || (s->resident >> o & 1) || s->machine->arranged || s->machine->pads)
         return false;
     if (memory->whole && (memory->keeps & tw_role_of(s->op, o))) return false;
+    if (s->slides[m][o]) return false; /* of new rows, if it is one, the next axis counts rows: fewer planes */
     return tw_cost_by_shape(&s->machine->engine[s->mover[m][o]].cost);
 }
 

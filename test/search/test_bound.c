@@ -188,6 +188,21 @@ TEST(rows_of_what_is_repeated_are_bounds)
     tw_context_free(ctx);
 }
 
+/* Windows that slide bring single rows, and these go in fewer planes than whole tiles: a mover that is told shapes was once said to take
+ * longer. */
+TEST(shapes_of_new_rows_are_bounds)
+{
+    static const char spec[] = "pool:6x9x9,kernel=2,type=average";
+    uint64_t rng = tw_test_seed();
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    CHECK_EQ(tw_model_open(ctx, spec, &model), TW_OK);
+    CHECK_EQ(tw_machine_open(ctx, "hexagon-like", &machine), TW_OK);
+    CHECK(walk_space(model, machine, &rng, spec, async_rounds(4000)) > 10);
+    tw_context_free(ctx);
+}
+
 TEST(bounds_of_sums_on_every_machine_are_bounds)
 {
     static const char *const spec[] = {"conv:5x9x7,out=6,kernel=3,pad=1",
