@@ -28,9 +28,9 @@ SEEDS ?= 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
 .PHONY: all all-tests run test bench web web-deps report-bench perfetto pictures install networks place-campaign brute onnx-random fuzz fuzz-onnx mutate mutants oom tidy format coverage goldens clean deps test-deps
 
 deps:
-	@tools/deps build
+	@tools/deps build wasm
 test-deps:
-	@tools/deps build test tidy
+	@tools/deps build wasm test tidy
 web-deps:
 	@tools/deps web
 

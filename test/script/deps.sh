@@ -9,10 +9,10 @@ for package in $(tools/deps --list test web tidy coverage); do
 done
 for target in all run install bench goldens; do
   make -n "$target" >"$work"/steps
-  grep -q '^tools/deps build$' "$work"/steps || { echo "make $target does not install what it needs"; exit 1; }
-  ! grep '^tools/deps' "$work"/steps | grep -qv '^tools/deps build$' || { echo "make $target installs too much"; exit 1; }
+  grep -q '^tools/deps build wasm$' "$work"/steps || { echo "make $target does not install what it needs"; exit 1; }
+  ! grep '^tools/deps' "$work"/steps | grep -qv '^tools/deps build wasm$' || { echo "make $target installs too much"; exit 1; }
 done
-make -n test | grep -q '^tools/deps build test tidy$'
+make -n test | grep -q '^tools/deps build wasm test tidy$'
 
 # As on a machine without cmocka: an empty name is one that is not searched for.
 cmake -S . -B "$work"/build -DTW_CMOCKA= >"$work"/log 2>&1 || { cat "$work"/log; exit 1; }

@@ -227,7 +227,7 @@ YAML
 cat >map.yaml <<'YAML'
 mapping: {op: {levels: [{at: l3, tiles: {c: 2, ox: 4, kx: 1}}]}}
 YAML
-expect 0 plan workload.yaml -m "$found"/pipelined-late.yaml --mapping=map.yaml --max-buffers=1 --prove -o out
+expect 0 plan workload.yaml -m "$found"/pipelined-late.yaml --mapping=map.yaml --max-buffers=1 --objective=latency --prove -o out
 says out.txt "latency 189 cycles, proven"
 
 exit $failed

@@ -193,7 +193,7 @@ if [ -n "${TW_SHARED:-}" ]; then
         [ "$(cycles out.txt)" = "$time" ] || fail "$network: the mapping does not reproduce the plan"
         valid_json shared/plan.json
     done
-    expect 0 plan "$TW_SHARED/data/zigzag/workload/mobilenetv2.onnx" -m snitch -o shared
+    expect 0 plan "$TW_SHARED/data/zigzag/workload/mobilenetv2.onnx" -m snitch -o shared --full
     says out.txt "the most expensive 40 of 64 steps"; says out.txt "24 others"
     grep -q others shared/report.txt && fail "report.txt leaves steps out"
 fi

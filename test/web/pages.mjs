@@ -88,8 +88,8 @@ async function checkPrint(page, name, kind) {
 }
 
 const TABS = {
-  plan: ["Overview", "Timeline", "Tiles", "Tables", "Compare"],
-  network: ["Network", "Run", "Overview", "Timeline", "Tiles", "Tables", "Compare"],
+  plan: ["Overview", "Timeline", "Tiles", "Tables", "What-if", "Compare"],
+  network: ["Network", "Run", "Overview", "Timeline", "Tiles", "Tables", "What-if", "Compare"],
   compare: ["Compare", "Overview", "Tables"],
   groups: ["Overview", "Timeline", "Tables", "Compare"],
 };

@@ -35,6 +35,7 @@ class WhatIfView implements View {
   private timer = 0;
   private asked = 0; // number of the last question: answers to older ones are not shown
   private timeline: View | null = null;
+  private bars: () => void = () => {}; // draws the waterfall for the width that there is
 
   constructor(
     host: HTMLElement,
@@ -191,6 +192,7 @@ class WhatIfView implements View {
   private tell(messages: string[]) {
     this.saved = null;
     this.timeline = this.acting = null;
+    this.bars = () => {};
     // Where in the text something stands means nothing to who fills in fields.
     const list = el("ul", { class: "messages", role: "alert" }, messages.map((text) => el("li", {}, [text.replace(/^\w+:\d+:\d+: /, "")])));
     this.results.classList.remove("stale");
@@ -217,7 +219,11 @@ class WhatIfView implements View {
       el("section", { class: "card" }, [el("h2", {}, ["Where the time goes"]), bars]),
       el("section", { class: "card" }, [el("h2", {}, ["Timeline"]), lanes]),
     );
-    if (losses) bars.append(waterfall(losses, Math.max(280, bars.clientWidth), plan.trace.clock_mhz));
+    const { clock_mhz } = plan.trace;
+    let width = 0; // that it is drawn for
+    this.bars = () => {
+      if (losses && bars.clientWidth && bars.clientWidth !== width) bars.replaceChildren(waterfall(losses, (width = bars.clientWidth), clock_mhz));
+    };
     const trace = Trace.decoded(plan.trace, await unpackColumns(columns ?? "", plan.trace));
     this.acting = appOfPlan(this.app, plan, trace);
     this.timeline = gantt(lanes, this.acting);
@@ -225,6 +231,7 @@ class WhatIfView implements View {
   }
 
   draw(): void {
+    this.bars();
     this.timeline?.draw();
   }
 }
