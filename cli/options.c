@@ -103,7 +103,7 @@ typedef struct parser {
 } parser;
 
 static const struct argp_option report_options[] = {
-    {0, 0, 0, 0, "What is printed:", 1},
+    {0, 0, 0, 0, "What is printed:", 4},
     {"full", KEY_FULL, 0, 0, "all of the report, not only its first screen: as report.txt has it", 0},
     {"json", KEY_JSON, 0, 0, "one JSON document on standard output (docs/json.md)", 0},
     {"rows", KEY_ROWS, "all|A-B|N", 0,
@@ -122,7 +122,7 @@ static const struct argp_option report_options[] = {
      "x.json.gz are smaller (docs/trace.md)",
      0},
     {"quiet", 'q', 0, 0, "no text report, only messages, files and the exit code", 0},
-    {0, 0, 0, 0, "Instead of the report, of plans on async machines (with -o into a file too):", 2},
+    {0, 0, 0, 0, "Instead of the report, of plans on async machines (with -o into a file too):", 5},
     {"gantt", KEY_GANTT, 0, 0, "the engines over time", 0},
     {"cycles", KEY_CYCLES, "FROM:TO", 0, "with --gantt, and --plot of gantt or buffers: only these cycles", 0},
     {"events", KEY_EVENTS, "jsonl|csv", OPTION_ARG_OPTIONAL, "every command, one line each; default jsonl", 0},
@@ -131,7 +131,7 @@ static const struct argp_option report_options[] = {
      "when each tile must be sent at the latest; default text", 0},
     {"plain", KEY_PLAIN, 0, 0, "with --injection: by latency alone, as if nothing were ever busy", 0},
     {"symbolic", KEY_SYMBOLIC, 0, 0, "traffic as formulas in the sizes of loops and tiles", 0},
-    {0, 0, 0, 0, "Verification:", 3},
+    {0, 0, 0, 0, "Verification:", 7},
     {"no-verify", KEY_NO_VERIFY, 0, 0, "neither check nor execute the plan", 0},
     {"seed", KEY_SEED, "N", 0, "of the numbers that the plan is executed on", 0},
     {"max-macs", KEY_MAX_MACS, "N", 0, "operators of more points are checked but not executed; default 2147483648",

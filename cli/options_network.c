@@ -21,7 +21,7 @@ enum {
 };
 
 static const struct argp_option network_options[] = {
-    {0, 0, 0, 0, "Networks (WORKLOAD is an ONNX file):", 4},
+    {0, 0, 0, 0, "Networks (WORKLOAD is an ONNX file):", 3},
     {"dim", KEY_DIM, "NAME=N", 0, "size of a dimension that the file leaves open", 0},
     {"input-shape", KEY_SHAPE, "NAME=AxBxC", 0, "shape of an input", 0},
     {"fill", KEY_FILL, "NAME=VALUE", 0,
@@ -121,7 +121,7 @@ static error_t parse_network(int key, char *arg, struct argp_state *state)
 const struct argp options_network_argp = {network_options, parse_network, 0, 0, 0, 0, 0};
 
 static const struct argp_option run_options[] = {
-    {0, 0, 0, 0, "What it is run on:", 5},
+    {0, 0, 0, 0, "What it is run on:", 8},
     {"input", KEY_INPUT, "NAME=FILE.pb", 0, "elements of an input; others are random", 0},
     {"data", KEY_DATA, "DIR", 0, "input_0.pb.. of all inputs; output_0.pb.. are compared with the results", 0},
     {"max-memory", KEY_MAX_MEMORY, "SIZE", 0, "that the run may take, as in 4GiB; default half of the host's", 0},

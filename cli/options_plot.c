@@ -14,7 +14,7 @@ static const char *const kind_words[] = {[PLOT_GANTT - 1] = "gantt",       [PLOT
                                          [PLOT_PARETO - 1] = "pareto",     NULL};
 
 static const struct argp_option plot_options[] = {
-    {0, 0, 0, 0, "Instead of the report, a picture (docs/plots.md):", 2},
+    {0, 0, 0, 0, "Instead of the report, a picture (docs/plots.md):", 6},
     {"plot", KEY_PLOT, "KIND", 0,
      "gantt, buffers, roofline, traffic, losses, pareto (with --pareto) or, of networks, costs; -o names its file: "
      "x.png, "

@@ -110,7 +110,7 @@ static void read_objectives(const struct argp_state *state, char *list, cli_opti
 /* ---- which mapping ---- */
 
 static const struct argp_option goal_options[] = {
-    {0, 0, 0, 0, "What is searched for:", 4},
+    {0, 0, 0, 0, "What is searched for:", 1},
     {"objective", KEY_OBJECTIVE, "LIST", 0,
      "what to make small: latency, ticks, energy, edp, traffic:NAME of a mover or memory, peak:NAME "
      "of a memory; of several, separated by commas, the later ones decide among equals, or with latency+1% among "
@@ -183,7 +183,7 @@ const struct argp options_goal_argp = {goal_options, parse_goal, 0, 0, 0, 0, 0};
 /* ---- what may be spent ---- */
 
 static const struct argp_option effort_options[] = {
-    {0, 0, 0, 0, "How it is searched (Ctrl-C ends a search with the best so far):", 5},
+    {0, 0, 0, 0, "How it is searched (Ctrl-C ends a search with the best so far):", 2},
     {"time-limit", KEY_TIME_LIMIT, "SECONDS", 0,
      "of the whole command: the search ends with the best so far, what is not reached is left out", 0},
     {"memory-limit", KEY_MEMORY_LIMIT, "SIZE", 0, "of the search's own lists, as in 512MiB; default 256MiB", 0},

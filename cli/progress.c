@@ -69,6 +69,9 @@ static void print_line(const progress *p, const tw_progress *now, FILE *out)
     fputs("  ", out);
     print_number((double)now->nodes / now->seconds, out);
     fprintf(out, " nodes/s  %.1f s", now->seconds);
+    if (now->share > 0.001)
+        fprintf(out, "  %.0f %% of the work, at most %.1f s left", 100 * now->share,
+                now->seconds * (1 - now->share) / now->share);
 }
 
 static void draw(progress *p, const char *line)

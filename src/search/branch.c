@@ -117,6 +117,15 @@ typedef struct branch {
 
 /* ---- the judge of a leaf ---- */
 
+/* How much of the budget, or of the time, is over: the larger share. 0: there is neither limit. */
+static double share_done(const branch *b, double seconds)
+{
+    double left = tw_deadline_left(b->deadline);
+    double work = b->total == NO_BUDGET || b->total <= 0 ? 0 : (double)b->out->work / (double)b->total;
+    double time = isfinite(left) && seconds + left > 0 ? seconds / (seconds + left) : 0;
+    return fmin(1, fmax(work, time));
+}
+
 /* What is known at the end of the last round; called by the thread that called the search. */
 static void tell(branch *b)
 {
@@ -136,6 +145,7 @@ static void tell(branch *b)
         p.bound = p.bound < p.best ? p.bound : p.best;
         p.gap = p.best > 0 ? (p.best - p.bound) / p.best : 0;
     }
+    p.share = share_done(b, now);
     int none = 0;
     if (!b->options->progress(b->options->user, &p))
         atomic_compare_exchange_strong(&b->stop, &none, TW_END_STOPPED);

@@ -17,6 +17,11 @@ expect 0 plan --help; says out.txt "--objective"
 expect 0 eval --help; says out.txt "--mapping"
 "$tw" plan --help >plan_help.txt
 expect 0 help plan; cmp -s out.txt plan_help.txt || fail "help plan is not plan --help"
+# Every heading has options below it.
+for command in plan eval verify emit calibrate; do
+    "$tw" $command --help | awk '/^ [A-Z].*:$/ {if (h) {print h; bad = 1} h = $0} /^  +-/ {h = ""} END {if (h) print h; exit bad || h != ""}' ||
+        fail "'$command --help' has a heading without options"
+done
 expect 64 help plna; says err.txt "there is no command 'plna'; did you mean 'plan'? Commands are plan,"
 expect 64 evla; says err.txt "did you mean 'eval'?"
 expect 64 nonsense; says err.txt "there is no command 'nonsense'; commands are plan,"

@@ -62,6 +62,7 @@ export function helpDialog(): HTMLDialogElement {
     list(POINTER),
     el("h2", {}, ["Words"]),
     list(WORDS, (word) => el("b", {}, [word])),
+    el("p", { class: "muted" }, ["docs/glossary.md of Tilewright has all words of the reports."]),
   ]);
   dialog.append(el("button", { type: "button", autofocus: true, onclick: () => dialog.close() }, ["Close"]));
   return dialog;
