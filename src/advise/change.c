@@ -93,7 +93,7 @@ static tw_status list_speed(const lister *l, int e)
     const char *work = engine->kind == TW_MOVES      ? tw_unit_plural(changed.unit)
                        : engine->kind == TW_COMPUTES ? "points"
                                                      : "sums";
-    const char *text;
+    const char *text = NULL;
     if (!make_faster(&changed.engine[e].cost, work, l->arena, &text)) return TW_OK;
     return put(l, TW_MORE_BANDWIDTH, engine->name, text, &changed);
 }
