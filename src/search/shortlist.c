@@ -334,7 +334,7 @@ static const tw_term *term_along(const cook *c, int t, int o, int l, int64_t *re
 static void let_slide(const cook *c, const nest *n, int m, int o, int l, residency *s)
 {
     int t = c->f->grain[m];
-    int64_t reach, window, ahead;
+    int64_t reach = 0, window, ahead;
     const tw_term *term = term_along(c, t, o, l, &reach);
     ahead = term->coef * c->candidate.size[t][l];
     window = reach + ahead - term->coef;

@@ -42,9 +42,10 @@ function scaled(x: number, units: string[]): string {
   return digits(x, i === 0 || size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2) + THIN + units[i];
 }
 
-/** "12.3 nJ" */
+/** "12.3 nJ": what is behind the third digit is cut off, never more than it is. */
 export function energyText(femtojoules: number): string {
-  return scaled(femtojoules, ["fJ", "pJ", "nJ", "µJ", "mJ", "J", "kJ"]);
+  const third = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, Math.abs(femtojoules)))) - 2);
+  return scaled(Math.trunc(femtojoules / third) * third, ["fJ", "pJ", "nJ", "µJ", "mJ", "J", "kJ"]);
 }
 
 /** With a binary prefix: "1.5 MiB"; other units than bytes in groups of digits. */
