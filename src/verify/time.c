@@ -53,10 +53,11 @@ bool tw_time_engine(const tw_site *s, const tw_instr *instr)
 
 bool tw_time_takes(const tw_site *s, const tw_event *e, tw_length t, int64_t until)
 {
-    int64_t took = e->end_cycle - e->start_cycle, kept = e->busy_end - e->start_cycle;
     if (t.all < 0) return tw_fault_at(s, "takes longer than can be counted");
-    if (e->start_cycle < 0 || took < 0 || kept < 0) return tw_fault_at(s, "runs backwards in time");
-    if (until > e->start_cycle + t.all) t.all = t.busy = until - e->start_cycle;
+    if (e->start_cycle < 0 || e->end_cycle < e->start_cycle || e->busy_end < e->start_cycle)
+        return tw_fault_at(s, "runs backwards in time");
+    int64_t took = e->end_cycle - e->start_cycle, kept = e->busy_end - e->start_cycle;
+    if (until - e->start_cycle > t.all) t.all = t.busy = until - e->start_cycle;
     if (took != t.all) return tw_fault_at(s, "takes %" PRId64 " cycles, should take %" PRId64, took, t.all);
     if (kept == t.busy) return true;
     return tw_fault_at(s, "keeps its engine busy for %" PRId64 " cycles, should for %" PRId64, kept, t.busy);
