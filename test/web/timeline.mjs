@@ -33,6 +33,7 @@ async function checkZoom(page) {
     const before = await shown(page);
     await action();
     await settleTable(page);
+    for (let wait = 0; wait < 50 && !holds(before, await shown(page)); wait++) await page.waitForTimeout(100);
     check(holds(before, await shown(page)), `timeline: ${what} changes ${JSON.stringify(before)} to ${JSON.stringify(await shown(page))}`);
   };
   const closer = (a, b) => length(b) < length(a);
@@ -40,7 +41,9 @@ async function checkZoom(page) {
   const whole = (a, b) => String(Object.values(b)) === String(Object.values(all));
   const about = cycleOf(x);
   await page.mouse.move(x, y);
-  await act("the wheel alone", () => page.mouse.wheel(0, 60), (a, b) => String(Object.values(a)) === String(Object.values(b)));
+  /* A wheel's step is handled some frames after it was sent: what it does is waited for. */
+  const scrolls = () => page.mouse.wheel(0, 60).then(() => page.waitForFunction(() => scrollY > 0, null, { timeout: 10000 })).catch(() => {});
+  await act("the wheel alone", scrolls, (a, b) => String(Object.values(a)) === String(Object.values(b)));
   check(await page.evaluate(() => scrollY > 0), "timeline: the wheel alone scrolls the page");
   await page.evaluate(() => scrollTo(0, 0));
   await page.keyboard.down("Control");
