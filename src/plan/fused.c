@@ -1,7 +1,9 @@
 /* src/plan/fused.c - see fused.h. */
 #include "plan/fused.h"
 
+#include "core/deadline.h"
 #include "fuse/fuse.h"
+#include "fuse/least.h"
 #include "search/search.h"
 
 typedef struct scale { /* by which times and energies are compared */
@@ -26,7 +28,7 @@ static tw_measure measure_of(const tw_search_options *options)
 bool tw_fused_is_asked(const tw_request *asked)
 {
     tw_measure first = measure_of(asked->options);
-    return asked->groups && asked->model->n_ops > 1 && !asked->options->limits && !asked->options->pareto &&
+    return asked->groups && !asked->options->layers && asked->model->n_ops > 1 && !asked->options->limits && !asked->options->pareto &&
            asked->machine->timing == TW_ASYNC && (first == TW_CYCLES || first == TW_ENERGY || first == TW_EDP);
 }
 
@@ -49,11 +51,20 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
     const tw_fuse_request request = {asked->model, asked->machine, apart->mapping->op, {price, &s}};
     tw_fused fused;
     tw_mapping *mapping;
+    tw_joint_search *search;
+    tw_least least;
+    int64_t start = tw_deadline_now();
     *out = apart;
     tw_status status = tw_fuse_find(&request, work, &fused);
     if (status == TW_INFEASIBLE || (status == TW_OK && !is_better(&s, &fused, &apart->sum))) return TW_OK;
     TW_TRY(status);
+    TW_TRY(tw_least_of(asked->model, asked->machine, work->scratch, &least));
     TW_ALLOC(work->arena, mapping, 1);
+    TW_ALLOC(work->arena, search, 1);
     *mapping = (tw_mapping){.n_groups = fused.n_groups, .group = fused.group};
-    return tw_plan_build(asked->model, asked->machine, mapping, NULL, work, out);
+    *search = (tw_joint_search){.apart = apart->sum, .bound = least.cycles, .n_simulated = fused.n_simulated};
+    if (least.engine >= 0) search->bound_by = asked->machine->platform->engine[least.engine].name;
+    search->seconds = tw_deadline_since(start);
+    TW_TRY(tw_mapping_check(mapping, asked->model, asked->machine, work->diag));
+    return tw_plan_build_joint(asked->model, asked->machine, mapping, search, work, out);
 }

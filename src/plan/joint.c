@@ -43,13 +43,14 @@ static tw_status describe_memories(tw_joint_plan *joint, tw_arena *arena)
 }
 
 tw_status tw_plan_build_joint(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
-                              const tw_work *work, const tw_plan **out)
+                              const tw_joint_search *search, const tw_work *work, const tw_plan **out)
 {
     tw_joint_plan *joint;
     tw_plan *plan;
     assert(machine->platform);
     TW_ALLOC(work->arena, joint, 1);
     TW_ALLOC(work->arena, plan, 1);
+    joint->search = search;
     TW_TRY(tw_joint_build(model, machine->platform, mapping, work, &joint->program));
     TW_TRY(tw_joint_run(joint->program, NULL, work, &joint->timeline));
     *plan = (tw_plan){.joint = joint, .model = model, .machine = machine, .mapping = mapping};

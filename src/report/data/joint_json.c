@@ -83,6 +83,24 @@ static void write_bottleneck(const tw_plan *plan, tw_json *j)
     tw_json_key_int(j, "critical_port_cycles", tw_joint_port_path(plan));
 }
 
+/* How the groups were found; null: the mapping was given. */
+static void write_search(const tw_plan *plan, tw_json *j)
+{
+    const tw_joint_search *s = plan->joint->search;
+    tw_json_key(j, "group_search");
+    if (!s) {
+        tw_json_null(j);
+        return;
+    }
+    tw_json_open_line(j, '{');
+    tw_json_key_int(j, "layers_cycles", s->apart.cycles);
+    tw_json_key_int(j, "layers_energy_fj", s->apart.energy_fj);
+    int_or_null(j, "bound_cycles", s->bound, s->bound > 0);
+    tw_json_key_string(j, "bound_by", s->bound_by);
+    tw_json_key_int(j, "simulations", s->n_simulated);
+    tw_json_close(j);
+}
+
 static void write_engine(const tw_plan *plan, int e, tw_json *j)
 {
     const tw_engine_use *use = &plan->joint->timeline.engine[e];
@@ -208,6 +226,7 @@ void tw_joint_json(const tw_plan *plan, tw_json *j)
 {
     const tw_joint *program = plan->joint->program;
     write_list(plan, "groups", program->n_nests, write_group, j);
+    write_search(plan, j);
     write_bottleneck(plan, j);
     write_list(plan, "engines", program->platform->n_engines, write_engine, j);
     write_list(plan, "ports", program->platform->n_ports, write_port, j);
