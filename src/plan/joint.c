@@ -28,6 +28,19 @@ static tw_status describe_ops(tw_plan *plan, const tw_joint_plan *joint, tw_aren
     return TW_OK;
 }
 
+/* Units of a memory that are in use at a time, each stay with as many buffers as it ever has at once. */
+static int64_t units_at(const tw_joint_plan *joint, int memory, int64_t cycle)
+{
+    int64_t sum = 0;
+    for (int s = 0; s < joint->program->n_stays; s++) {
+        tw_span life = joint->timeline.life[s];
+        const tw_pool_use *pool = &joint->timeline.pool[s];
+        if (joint->program->stay[s]->memory == memory && life.lo <= cycle && cycle < tw_max(life.hi, life.lo + 1))
+            sum += pool->peak * pool->slot_units;
+    }
+    return sum;
+}
+
 static tw_status describe_memories(tw_joint_plan *joint, tw_arena *arena)
 {
     const tw_platform *platform = joint->program->platform;
@@ -35,9 +48,11 @@ static tw_status describe_memories(tw_joint_plan *joint, tw_arena *arena)
     TW_ALLOC(arena, use, platform->n_memories);
     for (int m = 0; m < platform->n_memories; m++)
         use[m] = (tw_memory_use){platform->memory[m].name, platform->memory[m].is.size, joint->program->used[m], 0};
-    for (int s = 0; s < joint->program->n_stays; s++)
-        use[joint->program->stay[s]->memory].peak_live +=
-            joint->timeline.pool[s].peak * joint->timeline.pool[s].slot_units;
+    for (int s = 0; s < joint->program->n_stays; s++) {
+        int m = joint->program->stay[s]->memory;
+        if (joint->timeline.pool[s].peak > 0)
+            use[m].peak_live = tw_max(use[m].peak_live, units_at(joint, m, joint->timeline.life[s].lo));
+    }
     joint->memory = use;
     return TW_OK;
 }
@@ -73,8 +88,9 @@ static bool is_executed(const tw_plan *plan, const tw_verify_options *options)
         if (plan->op[i].timeline.sum.macs > most) return false;
     for (int t = 0; t < plan->model->n_tensors; t++)
         mib += (tw_tensor_elems(&plan->model->tensor[t]) >> 20) * BYTES_PER_ELEM;
-    for (int b = 0; b < plan->joint->program->n_buffers; b++)
-        mib += (plan->joint->program->buffer[b].size >> 20) * BYTES_PER_UNIT;
+    for (int m = 0; m < plan->joint->program->platform->n_memories; m++)
+        mib += (plan->joint->program->used[m] >> 20) * plan->joint->program->platform->memory[m].lanes *
+               BYTES_PER_UNIT;
     return mib < MOST_MIB;
 }
 

@@ -6,6 +6,7 @@
 
 #include "mapping/taken.h"
 #include "program/lanes.h"
+#include "program/nestshare.h"
 #include "program/walk.h"
 #include "tile/box.h"
 
@@ -897,8 +898,9 @@ static tw_status lay_out(tw_joint *joint, tw_nest *nest, const tw_work *work)
     joint->buffer = buffer;
     for (int m = 1; m < joint->platform->n_memories; m++) {
         for (int g = 0; g < joint->n_nests; g++) TW_TRY(lay_memory(joint, &nest[g], m, buffer, work->diag));
-        if (joint->used[m] > joint->platform->memory[m].is.size)
-            return refuse_size(joint, m, joint->used[m], work->diag);
+        if (joint->used[m] <= joint->platform->memory[m].is.size) continue;
+        if (joint->n_ranks == 1) return refuse_size(joint, m, joint->used[m], work->diag);
+        TW_TRY(tw_joint_pack(joint, m, buffer, work));
     }
     return TW_OK;
 }
@@ -934,7 +936,9 @@ tw_status tw_joint_build(const tw_model *model, const tw_platform *platform, con
         find_before(&nest[g], nest, g);
     }
     TW_TRY(number_stays(joint, nest, work->arena));
+    tw_joint_live(joint, nest);
     TW_TRY(lay_out(joint, nest, work));
+    TW_TRY(tw_joint_find_heirs(joint, work));
     *out = joint;
     return TW_OK;
 }

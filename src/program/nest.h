@@ -37,6 +37,7 @@ typedef struct tw_stay {
     unsigned per;        /* dimensions that the memory is private to                                             */
     int lanes;           /* buffers of a slot                                                                    */
     int64_t slots, size; /* buffers in turn; units of one                                                        */
+    int since, until;    /* ranks of the first and the last group that it lives in, see nestshare.h              */
     bool crosses;        /* another group makes the tensor, or reads it */
     int64_t elem_units;  /* of an element in its buffer                                                          */
     int64_t moved_units; /* of an element in a transfer                                                          */
@@ -64,6 +65,7 @@ typedef struct tw_nest {
     const tw_platform *platform;
     const tw_group_map *map;
     int group; /* its number */
+    int rank;  /* see nestshare.h */
     int n_ops;
     tw_nest_op *op;
     int n_places;
@@ -74,6 +76,14 @@ typedef struct tw_nest {
     int n_after; /* groups that must be over before this one begins */
     int after[TW_MAX_GROUPS];
 } tw_nest;
+
+/* Of buffers that share addresses: who takes those of whom. A buffer is taken for the first time when all that it follows were given
+ * back for the last time. All of it is per buffer of lane 0; NULL: no buffers share anything. */
+typedef struct tw_heirs {
+    const int32_t *n_gives;      /* how often it is given back in all                    */
+    const int32_t *n_before;     /* buffers that it follows                               */
+    const int32_t *first, *heir; /* those that follow it: heir[first[b]] .. heir[first[b + 1] - 1] */
+} tw_heirs;
 
 /* All groups of a mapping, with their buffers. */
 typedef struct tw_joint {
@@ -86,6 +96,10 @@ typedef struct tw_joint {
     int n_buffers;
     const tw_buffer *buffer;
     int64_t used[TW_MAX_PLATFORM_MEMORIES]; /* end of the last buffer of each memory */
+    int n_ranks;
+    bool any_shares,
+        shares[TW_MAX_PLATFORM_MEMORIES]; /* per memory: buffers of different groups lie at the same addresses */
+    tw_heirs heirs;
 } tw_joint;
 
 /* TW_INFEASIBLE when it does not fit, or cannot be run as it was written. */

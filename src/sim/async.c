@@ -469,6 +469,11 @@ int64_t tw_async_ready(tw_async *s, tw_event *event, int n)
     return c.start;
 }
 
+void tw_async_follow(tw_async *s, int from, int to)
+{
+    if (s->unused[from].at > s->unused[to].at) copy_moment(s, &s->unused[to], &s->unused[from]);
+}
+
 tw_status tw_async_command_run(tw_async *s, tw_event *event, int n)
 {
     command c = {.event = event, .n = n};

@@ -3,6 +3,7 @@
  *   joint_nest.c   what a group is: its operators, their paths, holds, boxes and regions, lanes
  *   joint_walk.c   which commands a group must have: one step after the other, a queue per operator and hold
  *   joint_table.c  which buffers of the table belong to which hold
+ *   joint_share.c  who takes the addresses of whom
  *   joint_rules.c  a command against what is expected next: engines, buffers, credits
  *   joint_cost.c   what a command moves, and how long it takes
  *   joint_time.c   when it starts, and what it waited for
@@ -74,6 +75,8 @@ typedef struct tw_joint_slot {
         bool full;          /* it gives back as much as it can               */
     } reader;               /* the last one */
     int64_t free_at;        /* when nobody uses what it held before                   */
+    int64_t behind;         /* one that was never taken may be by commands from this number on: see joint_share.c */
+    bool lost;              /* a later group has its addresses                        */
     int64_t read;           /* until when it is read                             */
     int64_t there;          /* of all writes that are forgotten, and of all      */
     int64_t latest;
@@ -95,6 +98,7 @@ typedef struct tw_joint_hold {
     bool outward;            /* filled by stores from inside                              */
     bool sums;               /* elements are of the accumulator's type                    */
     bool summed;             /* and lanes are added up on the way out                      */
+    int last_rank;           /* of the groups that use it                                  */
     int divided_by;          /* operator per whose sub-steps it is held, -1: per step      */
     unsigned through;        /* operators that read it, or what is filled from it          */
     int first;               /* buffer of slot 0, lane 0; -1: it has none                   */
@@ -123,6 +127,7 @@ typedef struct tw_joint_op {
 typedef struct tw_joint_group {
     const tw_group_map *map;
     int number, n_ops, n_holds, room;
+    int rank; /* groups live one after the other, parts of one operator's loop together */
     tw_joint_op *op;
     tw_joint_hold *hold;
     int64_t at[TW_MAX_CUTS], count[TW_MAX_CUTS];
@@ -188,6 +193,7 @@ struct tw_joint_judge {
     tw_units units;
     tw_tally tally;
     int *hold_of; /* per buffer: its hold within its group, -1: none */
+    bool shares;  /* buffers of different groups may overlap          */
     tw_joint_todo *unused;
     tw_joint_order *order;
     tw_ways *ports;
@@ -256,6 +262,11 @@ void tw_joint_check_given(tw_joint_judge *j, const tw_joint_hold *h, const tw_jo
 TW_NODISCARD tw_status tw_joint_table(tw_joint_judge *j);
 tw_dtype tw_joint_dtype(const tw_joint_judge *j, const tw_joint_hold *h);
 
+/* ---- joint_share.c ---- */
+
+/* A slot that was never taken is about to be: all that it overlaps was given back for good, and is lost from now on. */
+bool tw_joint_check_heir(const tw_joint_at *s, tw_joint_hold *h, tw_joint_slot *slot);
+
 /* ---- joint_cost.c ---- */
 
 /* What a transfer moves; `inner`: the hold at its inner end. */
@@ -275,7 +286,7 @@ bool tw_joint_check_start(tw_joint_at *s, const tw_moved *moved);
 tw_joint_turns *tw_joint_turns_new(tw_joint_judge *j);
 /* Groups that make what this one reads have no commands left. */
 bool tw_joint_check_makers(const tw_joint_at *s);
-/* It came when it was its turn; and whom it passes over is remembered. */
+/* It came when it was its turn, and is remembered. */
 bool tw_joint_check_turn(const tw_joint_at *s);
 
 /* ---- joint_sequence.c ---- */

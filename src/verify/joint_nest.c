@@ -107,6 +107,7 @@ static int add_hold(const tw_joint_judge *j, tw_joint_group *g, int tensor, int 
                                           .parent = -1,
                                           .outer = -2,
                                           .maker = -1,
+                                          .last_rank = g->rank,
                                           .divided_by = -1,
                                           .first = -1};
     return g->n_holds++;
@@ -559,8 +560,17 @@ static bool has_padding(const tw_joint_group *g)
     return false;
 }
 
-/* Holds that one other hold is filled from, and nobody else reads; where padding or lanes make it hard to tell which fill is
- * the last, none are. */
+/* Operands of the group that are the tensor. */
+static int count_readers(const tw_joint_group *g, int tensor)
+{
+    int n = 0;
+    for (int i = 0; i < g->n_ops; i++)
+        for (int o = 0; o < tw_op_output(g->op[i].op); o++) n += g->op[i].op->operand[o].tensor == tensor;
+    return n;
+}
+
+/* Holds that one other hold is filled from, and nobody else reads; where padding, lanes or the hull of several operands make it hard to
+ * tell which fill is the last, none are. */
 static void note_read_once(tw_joint_group *g)
 {
     if (has_padding(g)) return;
@@ -574,8 +584,14 @@ static void note_read_once(tw_joint_group *g)
         for (int i = 0; i < g->n_ops; i++)
             for (int o = 0; o < tw_op_output(g->op[i].op); o++)
                 if (g->op[i].hold[o] == h) n += 2;
-        g->hold[h].read_once = n == 1;
+        g->hold[h].read_once = n == 1 && count_readers(g, g->hold[h].tensor) == 1;
     }
+}
+
+/* Two parts of the loop of one operator. */
+static bool are_parts(const tw_group_map *a, const tw_group_map *b)
+{
+    return a->part_loop >= 0 && b->part_loop >= 0 && a->op[a->n_ops - 1].op == b->op[b->n_ops - 1].op;
 }
 
 tw_status tw_joint_group_init(tw_joint_judge *j, int number)
@@ -585,6 +601,7 @@ tw_status tw_joint_group_init(tw_joint_judge *j, int number)
     g->number = number;
     g->n_ops = g->map->n_ops;
     if (!check_map(j, g->map)) return TW_OK;
+    g->rank = number == 0 ? 0 : j->group[number - 1].rank + !are_parts(&j->in.group[number - 1], g->map);
     TW_ALLOC(j->arena, g->op, g->n_ops);
     for (int i = 0; i < g->n_ops; i++) {
         init_op(j, g, i);

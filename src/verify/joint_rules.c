@@ -184,7 +184,7 @@ static bool check_taken(const tw_joint_at *s, tw_joint_hold *h)
     if (turn != b->slot)
         return tw_fault_at(&s->at, "takes buffer %s, it is the turn of slot %d",
                            tw_joint_buffer_name(s->j, buffer, -1).text, turn);
-    return check_room(s, h, s->todo->run);
+    return tw_joint_check_heir(s, h, &h->slot[turn]) && check_room(s, h, s->todo->run);
 }
 
 static bool check_target(const tw_joint_at *s)
@@ -424,7 +424,8 @@ tw_status tw_joint_command(tw_joint_judge *j, const tw_rowset *row, const tw_eve
     s.group->n_seen++;
     j->n_commands++;
     bool fine = s.at.instr->op == TW_EXEC ? check_exec(&s) : check_transfer(&s, &moved);
-    if (!fine || !tw_joint_check_start(&s, &moved) || !tw_joint_check_turn(&s)) return TW_OK;
+    if (!fine || !tw_joint_check_start(&s, &moved) || !tw_joint_check_turn(&s))
+        return j->no_memory ? TW_ERR_NOMEM : TW_OK;
     TW_TRY(tw_ways_take(j->ports, event, s.inward, tw_joint_watermark(j)));
     count(&s, &moved);
     settle(&s);

@@ -1,7 +1,9 @@
 /* src/verify/joint_table.c - which buffers of the table belong to which hold of which group, and where they lie.
  *
  * The buffers of a hold are its slots one behind the other, each with all its lanes. Whether one is large enough is seen
- * when it is taken. */
+ * when it is taken. Where a memory has room for all of them one behind the other, that is how they lie. Otherwise two may overlap
+ * if the last group that uses the one stands before the group of the other; that nobody uses the one when the other is
+ * taken is seen then. */
 #include "verify/joint_judge.h"
 #include "verify/shape.h"
 
@@ -35,14 +37,65 @@ static void check_neighbours(tw_joint_judge *j, const tw_buffer *a, const tw_buf
                      tw_joint_buffer_name(j, (int)(a - scene->buffer), -1).text);
 }
 
+/* Whether the buffers of a memory, in the order of groups, tensors and slots, would fit one behind the other: all but the last with what
+ * the alignment adds to them. */
+static bool has_room(const tw_joint_judge *j, int memory)
+{
+    const tw_memory *m = &j->in.platform->memory[memory].is;
+    const tw_buffer *last = NULL;
+    int64_t sum = 0, align = tw_max(1, m->align);
+    for (int i = 0; i < j->in.n_buffers; i++) {
+        const tw_buffer *b = &j->in.buffer[i];
+        if (b->memory != memory || b->lane > 0 || b->size == 0) continue;
+        if (!tw_ckd_add(sum, b->size, &sum) || !tw_ckd_add(sum, (align - b->size % align) % align, &sum))
+            return false;
+        if (!last || is_before(last, b)) last = b;
+    }
+    return !last || sum - (align - last->size % align) % align <= m->size;
+}
+
+static const tw_joint_hold *hold_at(const tw_joint_judge *j, const tw_buffer *b)
+{
+    return &j->group[b->group].hold[j->hold_of[b - j->in.buffer]];
+}
+
+/* Of two that overlap, one was given back for good before the other's group begins. */
+static bool are_apart(const tw_joint_judge *j, const tw_buffer *a, const tw_buffer *b)
+{
+    int first = j->group[a->group].rank, second = j->group[b->group].rank;
+    return hold_at(j, a)->last_rank < second || hold_at(j, b)->last_rank < first;
+}
+
+/* Buffers from `order` on that overlap the first one. */
+static void check_sharers(tw_joint_judge *j, const tw_buffer **order, int n)
+{
+    const tw_buffer *a = order[0];
+    for (int i = 1; i < n && tw_table_overlap(a, order[i]) && !j->fault.set; i++) {
+        if (are_apart(j, a, order[i])) continue;
+        tw_fault_set(&j->fault, "layout: buffers %s of group '%s' and %s of group '%s' overlap and live together",
+                     tw_joint_buffer_name(j, (int)(a - j->in.buffer), -1).text, j->group[a->group].map->name,
+                     tw_joint_buffer_name(j, (int)(order[i] - j->in.buffer), -1).text,
+                     j->group[order[i]->group].map->name);
+    }
+}
+
 static tw_status check_addresses(tw_joint_judge *j)
 {
     const tw_buffer **order;
-    int n = tw_table_apart(j->known.scene, &j->fault, j->arena, &order);
+    int n = tw_table_order(j->known.scene, j->arena, &order);
     if (n < 0) return TW_ERR_NOMEM;
-    for (int i = 0; i < n && !j->fault.set; i++) {
+    bool in_line = true;
+    for (int i = 0, memory = -1; i < n && !j->fault.set; i++) {
         const tw_buffer *a = i > 0 ? order[i - 1] : NULL, *b = order[i];
-        check_neighbours(j, a && a->memory == b->memory && a->lane == b->lane ? a : NULL, b);
+        if (a && (a->memory != b->memory || a->lane != b->lane)) a = NULL;
+        if (b->memory != memory) in_line = has_room(j, memory = b->memory);
+        j->shares |= !in_line;
+        if (!in_line)
+            check_sharers(j, order + i, n - i);
+        else if (a && tw_table_overlap(a, b))
+            tw_table_refuse(j->known.scene, a, b, &j->fault);
+        else
+            check_neighbours(j, a, b);
     }
     return TW_OK;
 }
