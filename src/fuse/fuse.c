@@ -24,7 +24,7 @@ typedef struct choice { /* of one segment */
 
 typedef struct fuse {
     const tw_fuse_request *asked;
-    int n; /* operators */
+    int n;                              /* operators */
     choice (*choice)[TW_MAX_GROUP_OPS]; /* from operator i on, so many + 1 */
     int n_simulated;
     tw_arena *arena, *scratch;
@@ -188,7 +188,8 @@ static tw_status gather(fuse *f, const int *length, int n, tw_fused *out)
     tw_group_map *group;
     measured all;
     TW_ALLOC(f->arena, group, n);
-    for (int k = 0, j = f->n; k < n; j -= length[k], k++) group[n - 1 - k] = f->choice[j - length[k]][length[k] - 1].group;
+    for (int k = 0, j = f->n; k < n; j -= length[k], k++)
+        group[n - 1 - k] = f->choice[j - length[k]][length[k] - 1].group;
     TW_TRY(simulate(f, group, n, &all));
     *out = (tw_fused){n, group, all.cycles, all.energy_fj, f->n_simulated};
     return TW_OK;
@@ -208,7 +209,11 @@ static tw_status find(fuse *f, tw_fused *out)
 tw_status tw_fuse_find(const tw_fuse_request *asked, const tw_work *work, tw_fused *out)
 {
     tw_diag quiet = tw_diag_quiet(work->diag);
-    fuse f = {.asked = asked, .n = asked->model->n_ops, .arena = work->arena, .scratch = work->scratch, .diag = work->diag};
+    fuse f = {.asked = asked,
+              .n = asked->model->n_ops,
+              .arena = work->arena,
+              .scratch = work->scratch,
+              .diag = work->diag};
     if (!asked->machine->platform || f.n == 0) return TW_INFEASIBLE;
     if (tw_grouping_check_machine(asked->machine, (tw_loc){0}, &quiet) != TW_OK) return TW_INFEASIBLE;
     return find(&f, out);

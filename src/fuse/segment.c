@@ -88,6 +88,7 @@ int64_t tw_segment_region(const tw_segment *s, const tw_box box[TW_MAX_GROUP_OPS
 {
     const tw_op *driver = tw_segment_op(s, s->n - 1);
     *out = (tw_region){0};
-    if (tw_op_makes(driver) == tensor) return tw_region_of(&driver->operand[tw_op_output(driver)], &box[s->n - 1], out);
+    if (tw_op_makes(driver) == tensor)
+        return tw_region_of(&driver->operand[tw_op_output(driver)], &box[s->n - 1], out);
     return reads_from(s, 0, box, tensor, out);
 }

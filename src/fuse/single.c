@@ -35,15 +35,29 @@ static int cuts_to(const writer *w, const tw_level_map *level, int last)
     return n;
 }
 
+/* Tiles of the operand that the level holds together: those of the loops inside the one while which it is kept. */
+static int64_t tiles_inside(const writer *w, const tw_level_map *level, int o)
+{
+    int last = tw_level_keep(level, o);
+    int64_t n = 1;
+    for (int i = w->op->n_loops - 1; i >= 0 && last != TW_KEEP_TILE; i--) {
+        int l = level->order[i];
+        if (l == last) break;
+        if (tw_operand_loops(&w->op->operand[o]) >> l & 1) n *= tw_level_n_tiles(level, l, w->box[l]);
+    }
+    return n;
+}
+
+/* Levels count buffers of a tile, groups those of all that is held. */
 static void write_holds(writer *w, const tw_level_map *level, int outside)
 {
     for (int o = 0; o < w->op->n_operands; o++) {
         if (!(tw_machine_path(&w->view->machine, w->op, o) >> level->memory & 1)) continue;
-        w->hold[w->out->n_holds++] =
-            (tw_hold){.tensor = w->op->operand[o].tensor,
-                      .memory = w->view->memory[level->memory],
-                      .depth = outside + cuts_to(w, level, tw_level_keep(level, o)),
-                      .slots = level->slots[o] > 0 ? level->slots[o] : 2};
+        int64_t slots = level->slots[o] > 0 ? level->slots[o] : 2 * tiles_inside(w, level, o);
+        w->hold[w->out->n_holds++] = (tw_hold){.tensor = w->op->operand[o].tensor,
+                                               .memory = w->view->memory[level->memory],
+                                               .depth = outside + cuts_to(w, level, tw_level_keep(level, o)),
+                                               .slots = tw_max(1, slots / tiles_inside(w, level, o))};
     }
 }
 
@@ -77,7 +91,8 @@ tw_status tw_single_group(const tw_problem *problem, const tw_op_map *map, tw_ar
     TW_ALLOC(arena, w.level, map->n_levels);
     TW_ALLOC(arena, w.hold, map->n_levels * TW_MAX_OPERANDS);
     TW_ALLOC(arena, self, 1);
-    *out = (tw_group_map){.name = op->name, .n_ops = 1, .op = self, .cut = w.cut, .level = w.level, .part_loop = -1};
+    *out =
+        (tw_group_map){.name = op->name, .n_ops = 1, .op = self, .cut = w.cut, .level = w.level, .part_loop = -1};
     out->hold = w.hold;
     for (int l = 0; l < op->n_loops; l++) w.box[l] = op->loop[l].extent;
     *self = (tw_group_op){.op = problem->op, .over = map->level[map->n_levels - 1].over};

@@ -17,11 +17,11 @@ typedef enum part { COMES_IN, GOES_OUT, STAYS_INSIDE } part;
 typedef struct held { /* a tensor of the segment */
     int tensor;
     part part;
-    int op, operand;   /* that stand for it                                                   */
-    int64_t units;     /* of an element                                                       */
-    int n_memories;    /* that it is held in,                                                 */
+    int op, operand;                 /* that stand for it                                                   */
+    int64_t units;                   /* of an element                                                       */
+    int n_memories;                  /* that it is held in,                                                 */
     int memory[2 * TW_MAX_MEMORIES]; /* of the platform                                       */
-    int n_links;       /* movers that it passes, of the platform                              */
+    int n_links;                     /* movers that it passes, of the platform                              */
     int link[2 * TW_MAX_MEMORIES];
 } held;
 
@@ -386,7 +386,8 @@ static bool fits(const tw_frame *f, const tw_tiling *t, const count *c)
         for (int m = 0; m < f->held[i].n_memories; m++) {
             int memory = f->held[i].memory[m];
             int64_t align = f->platform->memory[memory].is.align;
-            need[memory] += tw_cdiv(c->most[i] * f->held[i].units, align) * align * slots_of(t, &f->held[i], c->inner[i]);
+            need[memory] +=
+                tw_cdiv(c->most[i] * f->held[i].units, align) * align * slots_of(t, &f->held[i], c->inner[i]);
             if (need[memory] > f->platform->memory[memory].is.size) return false;
         }
     return true;
@@ -558,8 +559,7 @@ tw_status tw_tiling_group(const tw_frame *f, const tw_tiling *t, tw_arena *arena
         int64_t slots = h->part == COMES_IN ? t->in_slots : h->part == GOES_OUT ? t->out_slots : 1;
         if (!(t->changing >> i & 1)) continue; /* it comes once */
         for (int m = 0; m < h->n_memories && slots > 1; m++)
-            hold[n_holds++] =
-                (tw_hold){.tensor = h->tensor, .memory = h->memory[m], .depth = -1, .slots = slots};
+            hold[n_holds++] = (tw_hold){.tensor = h->tensor, .memory = h->memory[m], .depth = -1, .slots = slots};
     }
     *out = (tw_group_map){.name = driver_of(f)->name,
                           .n_ops = f->segment.n,

@@ -58,11 +58,11 @@ typedef struct tw_front_list { /* Pareto front of one operator */
 
 /* How groups were found. */
 typedef struct tw_joint_search {
-    tw_summary apart;       /* what the same takes layer by layer: the plan that it was compared with */
-    int64_t bound;          /* proven: no plan, fused or not, takes fewer cycles; 0: not known           */
-    const char *bound_by;   /* the engine that is busy so long; NULL: not known                          */
-    int64_t n_simulated;    /* programs of groups                                                     */
-    double seconds;         /* of the search for groups                                               */
+    tw_summary apart;     /* what the same takes layer by layer: the plan that it was compared with */
+    int64_t bound;        /* proven: no plan, fused or not, takes fewer cycles; 0: not known           */
+    const char *bound_by; /* the engine that is busy so long; NULL: not known                          */
+    int64_t n_simulated;  /* programs of groups                                                     */
+    double seconds;       /* of the search for groups                                               */
 } tw_joint_search;
 
 /* Operators that run as groups, all on one timeline. */

@@ -110,8 +110,8 @@ static void print_search(const tw_plan *plan, tw_line *line)
              plan->sum.energy_fj > 0 ? TW_ENERGY(s->apart.energy_fj) : "");
     tw_fact_put(line, TW_PLAIN, "fusion", text);
     if (s->bound <= 0) return;
-    snprintf(text, sizeof text, "no plan takes fewer than %s cycles, for which %.100s is busy", TW_GROUPED(s->bound),
-             s->bound_by);
+    snprintf(text, sizeof text, "no plan takes fewer than %s cycles, for which %.100s is busy",
+             TW_GROUPED(s->bound), s->bound_by);
     tw_distance_add(text, sizeof text, plan->sum.cycles, s->bound);
     tw_fact_put(line, TW_PLAIN, "search", text);
 }
