@@ -128,7 +128,7 @@ static int64_t stretched(const tw_view *v, int d, int t, int l, bool last)
     if (v->f->loops[d] != 1u << l || len >= extent) return len;
     int64_t spare = tw_cdiv(extent, size) * size - extent;
     if (last && t == 0) len = tw_max(len, tw_fit_last(extent, v->p->var[tw_var_size(s, 0, l)], size, spare));
-    return tw_fit_longer(len, size, spare);
+    return last ? tw_fit_longer(len, size, spare) : tw_fit_longest(extent, t, len, size, spare);
 }
 
 /* Raises lengths of tiles of each level to what they are at least where the loops over these dimensions of the array take no pass
@@ -221,6 +221,7 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
     look_beside(v, way, first, &ends);
     ends.outer = way_in(v, output, out, 0, out->n - 1, v->last_units);
     ends.leaving = way_in(v, output, out, 0, out->n - 1, v->small_units);
+    compute = tw_max(compute, tw_start_alone(v, &ends));
     compute = tw_sat_add(tw_max(compute, tw_start_least(v, &ends, compute)), rest);
     tw_view_raise(v, tw_sat_add(launch_of(s), compute), TW_BOUND_COMPUTE, s->machine->compute);
     for (int e = 0; e < s->machine->n_engines; e++) {
