@@ -9,7 +9,6 @@
 #include "search/shortlist.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -1052,10 +1051,7 @@ static tw_status run_blocks(branch *b)
     TW_TRY(list_blocks(b, MOST, list, &n));
     be_patient(b);
     for (int i = 0; i < n && i < TRIES && !is_over(b) && !is_near(b) && b->budget > 0; i++)
-        if (tw_front_wants(&b->out->front, &list[i].bound)) {
-            TW_TRY(try_block(b, &list[i]));
-            if (getenv("DBG")) fprintf(stderr, "block frame %d k %d bound %ld best %ld work %ld\n", list[i].frame, list[i].k, (long)list[i].bound.of[0], (long)b->out->front.best[0].value.of[0], (long)b->out->work);
-        }
+        if (tw_front_wants(&b->out->front, &list[i].bound)) TW_TRY(try_block(b, &list[i]));
     return TW_OK;
 }
 
