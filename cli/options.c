@@ -352,10 +352,17 @@ static void take_machine(const char *arg, const struct argp_state *state)
     o->machine = o->machine_file[0];
 }
 
+/* One file of another tool can have everything: a problem, an architecture, a mapping. */
+static bool is_of_rival(const cli_options *o)
+{
+    return o->workload && tw_rival_kind(o->workload) != TW_RULES_NATIVE;
+}
+
 /* A network that only shows itself needs no machine. */
 static bool needs_machine(const cli_options *o)
 {
     static const char *const of_network[] = {"graph", "shapes", "steps", "model"};
+    if (is_of_rival(o)) return false;
     for (size_t i = 0; o->dump && o->workload && tw_network_is_path(o->workload) && i < 4; i++)
         if (strcmp(o->dump, of_network[i]) == 0) return false;
     return true;
@@ -424,7 +431,7 @@ static error_t parse_eval(int key, char *arg, struct argp_state *state)
     if (key == KEY_EXPLAIN) o->explain = true;
     if (key == KEY_TIME_LIMIT || key == KEY_EXPLAIN) return 0;
     error_t error = parse_mapping(key, arg, state);
-    if (key == ARGP_KEY_END && !o->mapping && !o->lowering)
+    if (key == ARGP_KEY_END && !o->mapping && !o->lowering && !is_of_rival(o))
         argp_error(state, "--mapping or --lowering-config is missing");
     return error;
 }

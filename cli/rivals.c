@@ -14,7 +14,7 @@
 bool rivals_are_meant(const cli_options *o)
 {
     if (o->rules == TW_RULES_NATIVE) return false;
-    if (o->rules != RULES_OF_FILES) return true;
+    if (o->rules != RULES_OF_FILES || tw_rival_kind(o->workload) != TW_RULES_NATIVE) return true;
     for (int i = 0; i < o->n_machine_files; i++)
         if (tw_rival_kind(o->machine_file[i]) != TW_RULES_NATIVE || strchr(o->machine_file[i], ',')) return true;
     return false;
@@ -178,7 +178,7 @@ static tw_status plan_layers(run *r, FILE *out)
     return status;
 }
 
-static int walk(run *r)
+static int walk(run *r, bool searches)
 {
     tw_status status = r->ctx ? open_files(r) : TW_ERR_NOMEM;
     int code = status_exit(r->ctx, status); /* prints what the files give reason to remark */
@@ -186,15 +186,15 @@ static int walk(run *r)
     FILE *out = output_open();
     if (!out) return status_exit(r->ctx, TW_ERR_NOMEM);
     finish end = {.ctx = r->ctx, .files = &r->files};
-    status = r->options->mapping ? eval_layers(r, out) : plan_layers(r, out);
+    status = searches ? plan_layers(r, out) : eval_layers(r, out);
     return finish_output(&end, out, add_native(r, status, out));
 }
 
-int rivals_run(const cli_options *options)
+int rivals_run(const cli_options *options, bool searches)
 {
     run r = {.options = options, .ctx = tw_context_new()};
     if (r.ctx) limit_apply(r.ctx, options->search.time_limit);
-    int code = walk(&r);
+    int code = walk(&r, searches);
     output_batch_drop(&r.files);
     tw_context_free(r.ctx);
     return code;

@@ -23,6 +23,17 @@ sed 's/stride: 1}/Stride: 2}/' "$t/problem.yaml" >typo.yaml
 expect 2 typo.yaml -m "$machine" --mapping "$t/mapping.yaml"
 says err.txt "typo.yaml:16:39: error: unknown key 'Stride' in instance; did you mean 'stride'?"
 
+# Everything may be in one file, as the tool's front end writes it, with attributes that only estimators of energy know.
+{
+    echo "dumped_by_timeloop_front_end: true"
+    sed 's/class: regfile/class: regfile\n          subclass: latches\n          enabled: true/; s/depth: 24,/depth: 24, hysteresis: 3, power_gated_at: null,/' \
+        "$t/arch.yaml"
+    cat "$t/energy.yaml" "$t/problem.yaml" "$t/mapping.yaml"
+} >whole.yaml
+expect 0 whole.yaml
+tail -n +1 out.txt | cmp -s - apart.txt || fail "one file with everything is not the same as several"
+says err.txt "note: attribute 'hysteresis' is read over: the model has no use for it"
+
 # What is found is at least as good as the mapping given, and is read back as the same.
 sub=plan
 expect 0 "$t/problem.yaml" -m "$machine,$t/limits.yaml" --objective=energy -o found
