@@ -69,17 +69,7 @@ static tw_status print_account(run *r, const tw_account *account, FILE *out)
 {
     if (r->options->quiet) return TW_OK;
     if (r->options->json) return tw_account_print_json(r->ctx, account, out);
-    tw_status status = tw_account_print_text(r->ctx, account, out);
-    if (status == TW_OK && r->options->rules == RULES_ALL) rivals_print_left_out(account, out);
-    return status;
-}
-
-/* With --rules=all our own answer stands behind that of the files' tool. */
-static tw_status add_native(run *r, tw_status status, FILE *out)
-{
-    const cli_options *o = r->options;
-    if (status != TW_OK || o->rules != RULES_ALL || o->json || o->quiet) return status;
-    return rivals_print_native(r->ctx, r->rival, out);
+    return tw_account_print_text(r->ctx, account, out);
 }
 
 /* The layers one after the other, of which nothing overlaps. */
@@ -103,8 +93,15 @@ static void print_totals(const run *r, const totals *t, FILE *out)
             t->cycles, t->energy_pj / 1e6);
 }
 
+/* By all rules the accounts stand side by side. */
+static tw_status show_all(run *r, const tw_rival *rival, FILE *out)
+{
+    return r->options->quiet ? TW_OK : rivals_print_all(r->ctx, rival, r->options->json, out);
+}
+
 static tw_status eval_layers(run *r, FILE *out)
 {
+    if (r->options->rules == RULES_ALL) return show_all(r, r->rival, out);
     tw_status status = TW_OK;
     totals sum = {0};
     for (int i = 0; i < tw_rival_n_layers(r->rival) && status == TW_OK; i++) {
@@ -172,7 +169,8 @@ static tw_status plan_layers(run *r, FILE *out)
     how.any_sizes = r->options->any_sizes;
     how.max_nodes = r->options->search.budget;
     tw_status status = tw_rival_search_all(r->ctx, r->rival, &how, found, &mapped);
-    if (status == TW_OK) status = print_plans(r, found, out);
+    bool all = r->options->rules == RULES_ALL;
+    if (status == TW_OK) status = all ? show_all(r, mapped, out) : print_plans(r, found, out);
     if (status == TW_OK) status = write_mapping(r, mapped);
     free(found);
     return status;
@@ -187,7 +185,7 @@ static int walk(run *r, bool searches)
     if (!out) return status_exit(r->ctx, TW_ERR_NOMEM);
     finish end = {.ctx = r->ctx, .files = &r->files};
     status = searches ? plan_layers(r, out) : eval_layers(r, out);
-    return finish_output(&end, out, add_native(r, status, out));
+    return finish_output(&end, out, status);
 }
 
 int rivals_run(const cli_options *options, bool searches)

@@ -82,6 +82,8 @@ typedef struct tw_account {
     const tw_account_level *level; /* outermost first, the array last                    */
     const tw_account_part *part;
     const char *nest; /* the loops, outermost first, as text */
+    int n_remarks;    /* what these rules leave out or made to fit, in words and figures */
+    const char *const *remark;
 } tw_account;
 
 /* What the mapping of the files costs by the rules of their tool, or of the other one. TW_INFEASIBLE where it does not fit. */

@@ -104,8 +104,10 @@ tw_status tw_rival_count(tw_context *ctx, const tw_rival *rival, int layer, tw_r
     tw_account *account;
     const tw_rival_tool *tool = tw_rival_tool_for(rules);
     const tw_rival_layer *l = &rival->layer[layer];
-    if (!l->nest && !rival->tool->chooses)
+    if (!l->nest && !rival->tool->choose)
         return tw_diag_error(&ctx->diag, l->loc, "no mapping of '%s' was given", l->name);
+    if (!l->nest && tool && rules != rival->tool->rules)
+        TW_TRY(rival->tool->choose(rival, layer, tw_context_work(ctx), &rival));
     if (!tool || !tool->count)
         return tw_diag_error(&ctx->diag, l->loc, "'%s' cannot be counted by the rules '%s'", l->name,
                              tw_rules_word(rules));

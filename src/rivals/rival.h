@@ -45,7 +45,9 @@ struct tw_rival_tool {
     bool (*is_same)(const tw_rival_layer *a, const tw_rival_layer *b);
     /* The real extent of an axis of an operand, where it is less than what the loops reach; NULL: it never is. */
     int64_t (*extent_of)(const tw_rival_layer *layer, int operand, int rank);
-    bool chooses;      /* `count` of a layer without a nest counts the one that the tool itself would choose */
+    /* The files with the nest that the tool itself would choose for a layer without one; NULL: it chooses none, and what is not
+     * mapped cannot be counted. */
+    tw_status (*choose)(const tw_rival *rival, int layer, tw_work work, const tw_rival **out);
     bool repeats_keys; /* a key that is there twice is read with a warning, and the last one counts */
 };
 extern const tw_rival_tool tw_timeloop_tool, tw_zigzag_tool;
