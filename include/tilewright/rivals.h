@@ -124,9 +124,16 @@ TW_API TW_NODISCARD tw_status tw_rival_search_all(tw_context *ctx, const tw_riva
 
 /* ---- converting ---- */
 
-/* The machine, and all layers, as files of ours: what is on chip is one memory, and registers are in the energy of a point. */
+/* The machine, and all layers, as files of ours. The machine to plan on has the memories that are there once, and what is private to
+ * parts of the array in the energy of a point; the one for mappings has all memories, see docs/design/rivals.md. */
 TW_API TW_NODISCARD tw_status tw_rival_print_machine(tw_context *ctx, const tw_rival *rival, FILE *out);
+TW_API TW_NODISCARD tw_status tw_rival_print_levels(tw_context *ctx, const tw_rival *rival, FILE *out);
 TW_API TW_NODISCARD tw_status tw_rival_print_workload(tw_context *ctx, const tw_rival *rival, FILE *out);
+/* The mappings of all layers as a file of ours, for the machine with all memories; and a file of ours as the mappings of the layers:
+ * *out is the files with them in place of theirs. What one of the formats cannot say is an error that names it. */
+TW_API TW_NODISCARD tw_status tw_rival_print_our_mapping(tw_context *ctx, const tw_rival *rival, FILE *out);
+TW_API TW_NODISCARD tw_status tw_rival_take_our_mapping(tw_context *ctx, const tw_rival *rival, const char *path,
+                                                        const tw_rival **out);
 /* The mapping of a layer as a file of its tool. */
 TW_API TW_NODISCARD tw_status tw_rival_print_mapping(tw_context *ctx, const tw_rival *rival, int layer, FILE *out);
 

@@ -17,6 +17,7 @@ typedef struct tw_rival_layer {
 } tw_rival_layer;
 
 typedef struct tw_rival_tool tw_rival_tool;
+typedef struct tw_plain tw_plain; /* a nest between formats, see plain.h */
 struct tw_rival {
     const tw_rival_tool *tool;
     const tw_hierarchy *machine;
@@ -40,6 +41,9 @@ struct tw_rival_tool {
     tw_status (*count)(const tw_rival *rival, int layer, tw_work work, tw_account *out);
     tw_status (*search)(const tw_rival *rival, int layer, const tw_rival_search_options *options, tw_work work,
                         tw_rival_found *out);
+    /* The files with this nest in place of theirs. TW_ERR_INPUT names what the tool's mappings cannot say. */
+    tw_status (*take)(const tw_rival *rival, int layer, const tw_plain *nest, tw_work work, const tw_rival **out);
+    bool orders_steps; /* by its rules it counts in which order the steps inside of the innermost tiles run */
     void (*print_mapping)(const tw_rival *rival, int layer, tw_text *out);
     /* Whether two layers differ in nothing but their names; NULL: no two are the same. */
     bool (*is_same)(const tw_rival_layer *a, const tw_rival_layer *b);

@@ -334,29 +334,39 @@ static tw_status count_layer(const tw_rival *rival, int layer, tw_work work, tw_
 
 /* ---- searching ---- */
 
-static tw_status put_in_place(const tw_rival *rival, int layer, const tw_zz_best *best, const tw_loopnest *nest,
-                              tw_work work, const tw_rival **out)
+tw_status tw_zz_put_in_place(const tw_rival *rival, int layer, const tw_zz_extra *extra, const tw_zz_case *c,
+                             tw_work work, const tw_rival **out)
 {
     tw_rival *copy;
     tw_rival_layer *all;
-    tw_zz_extra *x;
-    tw_zz_nest *chosen;
     TW_ALLOC(work.arena, copy, 1);
     TW_ALLOC(work.arena, all, rival->n_layers);
-    TW_ALLOC(work.arena, x, 1);
-    TW_ALLOC(work.arena, chosen, 1);
     memcpy(all, rival->layer, (size_t)rival->n_layers * sizeof *all);
-    *chosen = best->nest;
-    *x = *(const tw_zz_extra *)all[layer].extra;
-    x->unrolling += best->unrolling;
-    x->n_unrollings = 1;
-    x->chosen = chosen;
-    all[layer].extra = x;
-    all[layer].nest = nest;
+    all[layer].extra = extra;
+    TW_TRY(share_nest(c, extra->chosen, work.arena, &all[layer].nest));
     *copy = *rival;
     copy->layer = all;
     *out = copy;
     return TW_OK;
+}
+
+/* The files with what was found. */
+static tw_status keep_best(const tw_rival *rival, int layer, const tw_zz_best *best, tw_work work, const tw_rival **out)
+{
+    tw_zz_goal goal = goal_of(rival, layer);
+    tw_zz_extra *x;
+    tw_zz_nest *chosen;
+    tw_zz_case *c;
+    TW_ALLOC(work.arena, x, 1);
+    TW_ALLOC(work.arena, chosen, 1);
+    TW_ALLOC(work.scratch, c, 1);
+    *chosen = best->nest;
+    *x = *goal.extra;
+    x->unrolling += best->unrolling;
+    x->n_unrollings = 1;
+    x->chosen = chosen;
+    TW_TRY(tw_zz_case_build(goal.machine, goal.einsum, &x->facts, x->unrolling, goal.loc, work.diag, c));
+    return tw_zz_put_in_place(rival, layer, x, c, work, out);
 }
 
 /* The files with the nest that the tool itself chooses. */
@@ -364,14 +374,8 @@ static tw_status choose_nest(const tw_rival *rival, int layer, tw_work work, con
 {
     tw_zz_goal goal = goal_of(rival, layer);
     tw_zz_best best;
-    tw_zz_case *c;
-    const tw_loopnest *nest;
     TW_TRY(choose(&goal, work.diag, &best));
-    TW_ALLOC(work.scratch, c, 1);
-    TW_TRY(tw_zz_case_build(goal.machine, goal.einsum, &goal.extra->facts, &goal.extra->unrolling[best.unrolling],
-                            goal.loc, work.diag, c));
-    TW_TRY(share_nest(c, &best.nest, work.arena, &nest));
-    return put_in_place(rival, layer, &best, nest, work, out);
+    return keep_best(rival, layer, &best, work, out);
 }
 
 static const char space[] =
@@ -399,7 +403,7 @@ static tw_status search(const tw_rival *rival, int layer, const tw_rival_search_
                             .counted = best.counted,
                             .nodes = best.counted,
                             .space = space};
-    return put_in_place(rival, layer, &best, nest, work, &out->rival);
+    return keep_best(rival, layer, &best, work, &out->rival);
 }
 
 /* ---- layers that are the same ---- */
@@ -542,4 +546,6 @@ const tw_rival_tool tw_zigzag_tool = {.rules = TW_RULES_ZIGZAG,
                                       .is_same = is_same,
                                       .extent_of = real_extent,
                                       .choose = choose_nest,
+                                      .take = tw_zz_take,
+                                      .orders_steps = true,
                                       .repeats_keys = true};
