@@ -302,18 +302,6 @@ tw_status tw_rival_print_machine(tw_context *ctx, const tw_rival *rival, FILE *o
     return write_converted(ctx, tw_rival_machine_print(rival, TW_LEVELS_MANAGED, &ctx->diag, &text), &text, out);
 }
 
-tw_status tw_rival_print_levels(tw_context *ctx, const tw_rival *rival, FILE *out)
-{
-    tw_text text = {0};
-    return write_converted(ctx, tw_rival_machine_print(rival, TW_LEVELS_ALL, &ctx->diag, &text), &text, out);
-}
-
-tw_status tw_rival_print_workload(tw_context *ctx, const tw_rival *rival, FILE *out)
-{
-    tw_text text = {0};
-    return write_converted(ctx, tw_rival_workload_print(rival, &ctx->diag, &text), &text, out);
-}
-
 /* The files with a nest for every layer: theirs, or the one that their tool would choose. */
 static tw_status map_all(tw_context *ctx, const tw_rival *rival, const tw_rival **out)
 {
@@ -327,14 +315,27 @@ static tw_status map_all(tw_context *ctx, const tw_rival *rival, const tw_rival 
     return TW_OK;
 }
 
+tw_status tw_rival_print_levels(tw_context *ctx, const tw_rival *rival, FILE *out)
+{
+    tw_text text = {0};
+    if (rival->tool->choose) TW_TRY(map_all(ctx, rival, &rival)); /* the order of memories follows the mapping */
+    return write_converted(ctx, tw_rival_machine_print(rival, TW_LEVELS_ALL, &ctx->diag, &text), &text, out);
+}
+
+tw_status tw_rival_print_workload(tw_context *ctx, const tw_rival *rival, FILE *out)
+{
+    tw_text text = {0};
+    return write_converted(ctx, tw_rival_workload_print(rival, &ctx->diag, &text), &text, out);
+}
+
 static tw_status print_ours(const tw_rival *rival, tw_work work, tw_text *text)
 {
     tw_plain *plain;
+    tw_levels levels;
     TW_ALLOC(work.arena, plain, 1);
+    TW_TRY(tw_levels_of(rival, 0, TW_LEVELS_ALL, work.diag, &levels)); /* one machine for all layers */
     tw_text_printf(text, "# Written by 'tilewright convert'; for the machine that 'tilewright convert --as=levels' writes.\nmapping:\n");
     for (int i = 0; i < rival->n_layers; i++) {
-        tw_levels levels;
-        TW_TRY(tw_levels_of(rival, i, TW_LEVELS_ALL, work.diag, &levels));
         TW_TRY(tw_plain_of(&rival->layer[i], rival->machine, work.diag, plain));
         TW_TRY(tw_plain_print_ours(plain, rival, i, &levels, work.diag, text));
     }

@@ -128,6 +128,30 @@ static tw_status check(const tw_rival *rival, int layer, const tw_levels *levels
     return TW_OK;
 }
 
+/* Loops over time outside of the tiles of a memory, the smallest of which counts. */
+static int loops_outside(const tw_rival_layer *l, int m)
+{
+    int most = 0;
+    for (int o = 0; o < l->einsum->n_operands; o++) {
+        int n = 0;
+        for (int i = 0; i < l->nest->depth[m][o]; i++) n += l->nest->loop[i].over < 0;
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+/* Memories on different ways may stand in either order: those whose tiles stay longer are outside. */
+static void sort_by_nest(const tw_rival_layer *l, tw_levels *levels)
+{
+    for (int i = 1; i < levels->n; i++)
+        for (int k = i; k > 0; k--) {
+            tw_level_of *a = &levels->level[k - 1], *b = &levels->level[k], t = *a;
+            if (loops_outside(l, a->memory) <= loops_outside(l, b->memory)) break;
+            *a = *b;
+            *b = t;
+        }
+}
+
 tw_status tw_levels_of(const tw_rival *rival, int layer, tw_levels_kind kind, tw_diag *diag, tw_levels *out)
 {
     const tw_hierarchy *h = rival->machine;
@@ -140,6 +164,7 @@ tw_status tw_levels_of(const tw_rival *rival, int layer, tw_levels_kind kind, tw
                                  TW_LEVELS_MOST);
         out->level[out->n++] = (tw_level_of){m, holds, bytes_of(&h->memory[m]), pj_per_byte(&h->memory[m])};
     }
+    if (kind == TW_LEVELS_ALL && rival->layer[layer].nest) sort_by_nest(&rival->layer[layer], out);
     bool shared = false;
     for (int l = -1; l < out->n; l++) shared |= splits_port(rival, layer, out, l);
     if (kind == TW_LEVELS_MANAGED && (!is_complete(rival, layer, out) || shared)) fold(rival, layer, out);

@@ -38,7 +38,8 @@ int tw_einsum_weights(const tw_einsum *einsum);
 void tw_print_our_name(const char *name, tw_text *out);
 void tw_print_our_loop(const char *name, tw_text *out);
 
-/* The levels of a layer; where it is mapped, operands pass by what the mapping says. TW_ERR_INPUT where an operand has no memory but the
+/* The levels of a layer; where it is mapped, operands pass by what the mapping says, and of memories on different ways those whose tiles
+ * stay longer are outside. TW_ERR_INPUT where an operand has no memory but the
  * outermost, or there are more memories than ours may have. */
 TW_NODISCARD tw_status tw_levels_of(const tw_rival *rival, int layer, tw_levels_kind kind, tw_diag *diag,
                                     tw_levels *out);

@@ -30,6 +30,7 @@ TW_NODISCARD tw_status tw_plain_print_ours(const tw_plain *plain, const tw_rival
                                            const tw_levels *levels, tw_diag *diag, tw_text *out);
 /* The machine with all levels, the workload and the mapping of ours that stand for the files. */
 typedef struct tw_plain_ours {
+    tw_levels levels; /* of the machine, in the order of the mapping */
     tw_machine machine;
     tw_model model;
     tw_mapping mapping;

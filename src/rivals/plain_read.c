@@ -21,11 +21,35 @@ static tw_status tree_of(tw_text *text, const char *name, tw_work work, const tw
     return copy ? tw_tree_parse(name, copy, n, work.arena, work.diag, root) : TW_ERR_NOMEM;
 }
 
-static tw_status read_machine(const tw_rival *rival, tw_work work, tw_machine *out)
+static const tw_node *entry_of(const tw_node *map, const char *key)
+{
+    const tw_node *entry = map && map->kind == TW_NODE_MAP ? map->child : NULL;
+    while (entry && key && strcmp(entry->key, key) != 0) entry = entry->next;
+    return entry;
+}
+
+/* Brings the levels into the order that the first entry of the mapping has them in; what it does not name stays where it is. */
+static void sort_by_names(const tw_node *root, const tw_hierarchy *h, tw_levels *levels)
+{
+    const tw_node *list = entry_of(entry_of(entry_of(root, "mapping"), NULL), "levels");
+    int n = 0;
+    for (const tw_node *level = list && list->kind == TW_LIST ? list->child : NULL; level; level = level->next) {
+        const tw_node *at = entry_of(level, "at");
+        for (int l = n; at && at->kind == TW_SCALAR && l < levels->n; l++) {
+            if (strcmp(h->memory[levels->level[l].memory].name, at->text) != 0) continue;
+            tw_level_of t = levels->level[l];
+            memmove(&levels->level[n + 1], &levels->level[n], (size_t)(l - n) * sizeof t);
+            levels->level[n++] = t;
+            break;
+        }
+    }
+}
+
+static tw_status read_machine(const tw_rival *rival, const tw_levels *levels, tw_work work, tw_machine *out)
 {
     tw_text text = {0};
     const tw_node *root;
-    tw_status status = tw_rival_machine_print(rival, TW_LEVELS_ALL, work.diag, &text);
+    tw_status status = tw_levels_print_machine(rival, 0, levels, work.diag, &text);
     if (status != TW_OK) tw_text_release(&text);
     TW_TRY(status);
     TW_TRY(tree_of(&text, "converted machine", work, &root));
@@ -45,7 +69,9 @@ static tw_status read_workload(const tw_rival *rival, tw_work work, tw_model *ou
 
 tw_status tw_plain_read_ours(const tw_node *root, const tw_rival *rival, tw_work work, tw_plain_ours *out)
 {
-    TW_TRY(read_machine(rival, work, &out->machine));
+    TW_TRY(tw_levels_of(rival, 0, TW_LEVELS_ALL, work.diag, &out->levels));
+    sort_by_names(root, rival->machine, &out->levels);
+    TW_TRY(read_machine(rival, &out->levels, work, &out->machine));
     TW_TRY(read_workload(rival, work, &out->model));
     TW_TRY(tw_mapping_of_tree(root, &out->model, &out->machine, work.arena, work.diag, &out->mapping));
     return tw_mapping_refuse_groups(&out->mapping, "converted", work.diag);
@@ -225,13 +251,13 @@ tw_status tw_plain_of_ours(const tw_plain_ours *ours, const tw_rival *rival, int
                 .machine = &ours->machine,
                 .theirs = rival->machine,
                 .einsum = rival->layer[layer].einsum,
+                .levels = ours->levels,
                 .diag = diag,
                 .out = out};
     int pending = 0;
     *out = (tw_plain){0};
     memset(out->outside, 0xff, sizeof out->outside);
     for (int o = 0; o < r.einsum->n_operands; o++) out->outside[0][o] = 0;
-    TW_TRY(tw_levels_of(rival, layer, TW_LEVELS_ALL, diag, &r.levels));
     for (int l = 0; l < r.op->n_loops; l++) r.piece[l] = r.rest[l] = r.op->loop[l].extent;
     for (int l = 0; l < r.levels.n; l++) TW_TRY(read_level(&r, l, &pending));
     return read_array(&r);
