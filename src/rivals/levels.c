@@ -287,7 +287,7 @@ static void print_mover(const tw_rival *rival, int layer, const tw_levels *level
     bool in = strcmp(carries, "out") != 0;
     tw_text_printf(out, "  - {name: %s_", strcmp(carries, "both") == 0 ? "port" : in ? "fill" : "drain");
     print_level_name(rival, levels, p->inner, out);
-    tw_text_printf(out, p->outer >= 0 ? "_%d" : "", p->outer);
+    if (p->outer >= 0) tw_text_printf(out, "_%d", p->outer);
     tw_text_printf(out, ", between: [");
     print_level_name(rival, levels, p->outer, out);
     tw_text_printf(out, ", ");
