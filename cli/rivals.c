@@ -24,6 +24,7 @@ typedef struct run {
     const cli_options *options;
     tw_context *ctx;
     const tw_rival *rival;
+    const tw_plan *plan; /* of ours that `rival` was made of, NULL: files of another tool */
     output_batch files;
     int layer;
 } run;
@@ -96,7 +97,7 @@ static void print_totals(const run *r, const totals *t, FILE *out)
 /* By all rules the accounts stand side by side. */
 static tw_status show_all(run *r, const tw_rival *rival, FILE *out)
 {
-    return r->options->quiet ? TW_OK : rivals_print_all(r->ctx, rival, r->options->json, out);
+    return r->options->quiet ? TW_OK : rivals_print_all(r->ctx, rival, r->plan, r->options->json, out);
 }
 
 static tw_status eval_layers(run *r, FILE *out)
@@ -176,15 +177,45 @@ static tw_status plan_layers(run *r, FILE *out)
     return status;
 }
 
+/* ---- plans of ours by other tools' rules ---- */
+
+static bool is_ours(const cli_options *o)
+{
+    if (tw_network_is_path(o->workload) || tw_rival_kind(o->workload) != TW_RULES_NATIVE) return false;
+    for (int i = 0; i < o->n_machine_files; i++)
+        if (tw_rival_kind(o->machine_file[i]) != TW_RULES_NATIVE || strchr(o->machine_file[i], ',')) return false;
+    return true;
+}
+
+static tw_status plan_ours(run *r, bool searches)
+{
+    const cli_options *o = r->options;
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_mapping *mapping;
+    tw_status status = tw_model_open(r->ctx, o->workload, &model);
+    if (status == TW_OK) status = tw_machine_open(r->ctx, o->machine, &machine);
+    if (status == TW_OK && searches) return tw_plan_search(r->ctx, model, machine, &o->search, &r->plan);
+    if (status == TW_OK) status = tw_mapping_open(r->ctx, model, machine, o->mapping, &mapping);
+    return status == TW_OK ? tw_plan_eval(r->ctx, model, machine, mapping, &r->plan) : status;
+}
+
+static tw_status open_ours(run *r, bool searches)
+{
+    tw_status status = plan_ours(r, searches);
+    return status == TW_OK ? tw_rival_of_plan(r->ctx, r->plan, &r->rival) : status;
+}
+
 static int walk(run *r, bool searches)
 {
-    tw_status status = r->ctx ? open_files(r) : TW_ERR_NOMEM;
+    bool ours = is_ours(r->options);
+    tw_status status = !r->ctx ? TW_ERR_NOMEM : ours ? open_ours(r, searches) : open_files(r);
     int code = status_exit(r->ctx, status); /* prints what the files give reason to remark */
     if (status != TW_OK) return code;
     FILE *out = output_open();
     if (!out) return status_exit(r->ctx, TW_ERR_NOMEM);
     finish end = {.ctx = r->ctx, .files = &r->files};
-    status = searches ? plan_layers(r, out) : eval_layers(r, out);
+    status = searches && !ours ? plan_layers(r, out) : eval_layers(r, out);
     return finish_output(&end, out, status);
 }
 

@@ -170,10 +170,10 @@ static tw_status print_json(tw_context *ctx, const column *c, bool first, FILE *
     return status;
 }
 
-tw_status rivals_print_all(tw_context *ctx, const tw_rival *rival, bool json, FILE *out)
+tw_status rivals_print_all(tw_context *ctx, const tw_rival *rival, const tw_plan *plan, bool json, FILE *out)
 {
     char *reason = NULL;
-    const tw_plan *native = json ? NULL : plan_native(ctx, rival, &reason);
+    const tw_plan *native = plan || json ? plan : plan_native(ctx, rival, &reason);
     tw_status status = TW_OK;
     bool first = true;
     if (json) fputs("[", out);
@@ -190,9 +190,9 @@ tw_status rivals_print_all(tw_context *ctx, const tw_rival *rival, bool json, FI
     if (json) fputs("]\n", out);
     if (reason) fprintf(out, "  native cannot say it: %s\n", reason);
     if (native && !json)
-        fprintf(out, "\nnative: %" PRId64 " cycles, %.3f uJ in all, the fastest plan on the machine that 'tilewright convert' "
-                     "makes of these files, simulated\n",
-                tw_plan_summary(native)->cycles, (double)tw_plan_summary(native)->energy_fj / 1e9);
+        fprintf(out, "\nnative: %" PRId64 " cycles, %.3f uJ in all, %s, simulated\n",
+                tw_plan_summary(native)->cycles, (double)tw_plan_summary(native)->energy_fj / 1e9,
+                plan ? "this plan" : "the fastest plan on the machine that 'tilewright convert' makes of these files");
     free(reason);
     return status;
 }

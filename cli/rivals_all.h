@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
-/* Every layer: a table with a column per rules, and why the columns differ. As JSON: a list of all accounts. */
-tw_status rivals_print_all(tw_context *ctx, const tw_rival *rival, bool json, FILE *out);
+/* Every layer: a table with a column per rules, and why the columns differ. As JSON: a list of all accounts. `plan` is our own answer; NULL:
+ * the fastest plan on the machine that the files are converted to. */
+tw_status rivals_print_all(tw_context *ctx, const tw_rival *rival, const tw_plan *plan, bool json, FILE *out);
 #endif

@@ -39,6 +39,9 @@ typedef struct tw_rival_text {
 } tw_rival_text;
 TW_API TW_NODISCARD tw_status tw_rival_parse(tw_context *ctx, const tw_rival_text *file, int n,
                                              const tw_rival **out);
+/* A plan of ours, operator by operator, so that it can be counted by other tools' rules. TW_ERR_INPUT names a concept that these do
+ * not have. */
+TW_API TW_NODISCARD tw_status tw_rival_of_plan(tw_context *ctx, const tw_plan *plan, const tw_rival **out);
 TW_API tw_rules tw_rival_rules(const tw_rival *rival);
 TW_API int tw_rival_n_layers(const tw_rival *rival);
 TW_API const char *tw_rival_layer_name(const tw_rival *rival, int layer);

@@ -1,8 +1,9 @@
 /* src/api/rivals.c - the public functions about other tools' files, see tilewright/rivals.h. */
 #include "api/options.h"
 #include "plan/context.h"
+#include "plan/plan.h"
 #include "rivals/convert.h"
-#include "rivals/plain.h"
+#include "rivals/ours.h"
 #include "rivals/rival.h"
 #include "write/json.h"
 
@@ -91,6 +92,15 @@ tw_rules tw_rival_kind(const char *path)
     tw_rules rules = kind_of(path, arena);
     tw_arena_free(arena);
     return rules;
+}
+
+tw_status tw_rival_of_plan(tw_context *ctx, const tw_plan *plan, const tw_rival **out)
+{
+    tw_rival *rival;
+    TW_ALLOC(ctx->arena, rival, 1);
+    TW_TRY(tw_ours_of(plan->model, plan->machine, plan->mapping, tw_context_work(ctx), rival));
+    *out = rival;
+    return TW_OK;
 }
 
 tw_rules tw_rival_rules(const tw_rival *rival) { return rival->tool->rules; }

@@ -92,9 +92,10 @@ typedef struct reader {
     tw_plain *out;
 } reader;
 
-/* Loops and operands of ours are those of the layer, in small letters. */
+/* Loops and operands of ours are those of the layer, in small letters or as they are. */
 static bool is_called(const char *ours, const char *theirs)
 {
+    if (strcmp(ours, theirs) == 0) return true;
     for (; *ours && *theirs; ours++, theirs++)
         if (*ours != (*theirs == '.' ? '_' : tw_to_lower(*theirs))) return false;
     return !*ours && !*theirs;
@@ -226,7 +227,9 @@ static tw_status lay_over(reader *r, const tw_spread *spread, const tw_cost_arra
 
 static tw_status read_array(reader *r)
 {
-    const tw_cost_array *array = &r->machine->engine[r->machine->compute].cost.array;
+    const tw_cost *cost = &r->machine->engine[r->machine->compute].cost;
+    static const tw_cost_array none;
+    const tw_cost_array *array = cost->kind == TW_COST_ARRAY ? &cost->array : &none;
     const tw_level_map *last = &r->map->level[r->map->n_levels - 1];
     int level = r->levels.level[r->levels.n - 1].memory;
     int64_t inside[TW_MAX_LOOPS];

@@ -30,8 +30,8 @@ static const char *const fixed[FILES] = {
     "mapping:\n- {target: main, type: temporal, factors: K2 P4 R1, permutation: PKR}\n"
     "- {target: main, type: spatial, factors: K2 P1 R1, split: 1}\n"
     "- {target: spad, type: temporal, factors: K1 P1 R3}\n- {target: spad, type: bypass, bypass: [O]}\n",
-    "mapspace_constraints:\n  targets:\n  - {target: spad, type: temporal, factors: 'P<=2', permutation: R_K}\n"
-    "  - {target: spad, type: bypass, keep: [W, I]}\n"};
+    ("mapspace_constraints:\n  targets:\n  - {target: spad, type: temporal, factors: 'P<=2', permutation: R_K}\n"
+     "  - {target: spad, type: bypass, keep: [W, I]}\n")};
 
 static void expect(bool holds)
 {

@@ -4,7 +4,7 @@
  * and the loops over the array inside of the innermost memory that serves their axis: nests with a cut per operand ("uneven") are counted
  * although one mapping of the tool could not say them. Memories that operands share are put together again for room and for cycles.
  *
- * Made to fit: an access is as wide as its port, and the words of a block are the elements that fit into it; a port is asked for what
+ * Made to fit: an access moves a block or, where the memory has none, is as wide as its port, and the words of a block are the elements that fit into it; a port is asked for what
  * passes it on average; results have the width of partial sums where any are added to; a round that is not full counts as full. */
 #include "rivals/timeloop/foreign.h"
 
@@ -137,6 +137,7 @@ static tw_status check_room(const foreign *f, int m)
 static double width_of(const tw_rival_memory *m, int operand, tw_rival_way way)
 {
     int port = m->port_of[operand][way];
+    if (m->block_words * m->word_bits > 1) return (double)(m->block_words * m->word_bits);
     return port >= 0 ? m->port[port].most * (double)m->word_bits : 0;
 }
 

@@ -35,13 +35,15 @@ static unsigned residents(const tw_loopnest *nest, const tw_einsum *e, int m)
 
 static bool is_reading(int way) { return way == TW_WAY_READ_DOWN || way == TW_WAY_READ_UP; }
 
-/* Bits that pass in a cycle in a direction; 0: as many as one likes. */
+/* Bits that pass in a cycle in a direction, by the widest port; 0: as many as one likes. */
 static double width_of(const tw_rival_memory *m, bool reading)
 {
-    for (int w = 0; w < TW_N_WAYS; w++)
-        if (is_reading(w) == reading && m->port_of[0][w] >= 0)
-            return m->port[m->port_of[0][w]].most * (double)m->word_bits;
-    return 0;
+    double most = 0;
+    for (int o = 0; o < TW_RIVAL_OPERANDS; o++)
+        for (int w = 0; w < TW_N_WAYS; w++)
+            if (is_reading(w) == reading && m->port_of[o][w] >= 0)
+                most = fmax(most, m->port[m->port_of[o][w]].most * (double)m->word_bits);
+    return most;
 }
 
 static void widen(adoption *a, int index, bool reading)
@@ -87,19 +89,15 @@ static tw_status adopt_memory(adoption *a, int index)
 
 /* ---- the layer ---- */
 
-/* Elements have one width: that of the outermost memory in which the operand resides. */
-static tw_status adopt_operand(adoption *a, int operand)
+/* Elements have one width, whatever words of memories have. */
+static tw_status remark_widths(adoption *a, int operand)
 {
     const tw_hierarchy *h = a->rival->machine;
-    tw_einsum_operand *x = &a->einsum->operand[operand];
-    x->bits = x->partial_bits = 0;
-    for (int m = 0; m < h->n_memories; m++) {
-        if (a->layer->nest->depth[m][operand] < 0) continue;
-        if (x->bits == 0) x->bits = h->memory[m].word_bits;
-        if (x->bits != h->memory[m].word_bits)
+    const tw_einsum_operand *x = &a->einsum->operand[operand];
+    for (int m = 0; m < h->n_memories; m++)
+        if (a->layer->nest->depth[m][operand] >= 0 && x->bits % h->memory[m].word_bits != 0)
             TW_TRY(tw_remark(a->remarks, "elements of '%s' have %" PRId64 " bits in '%s', too, whose words have %" PRId64,
                              x->name, x->bits, h->memory[m].name, h->memory[m].word_bits));
-    }
     return TW_OK;
 }
 
@@ -204,14 +202,13 @@ static tw_status adopt(adoption *a, tw_zz_extra *x, tw_zz_unrolling *u, tw_zz_ne
     TW_ALLOC(a->work.arena, a->einsum, 1);
     TW_ALLOC(a->work.arena, c, 1);
     *a->einsum = *a->layer->einsum;
-    for (int o = 0; o < a->einsum->n_operands; o++) TW_TRY(adopt_operand(a, o));
     TW_TRY(adopt_machine(a));
     TW_TRY(adopt_unrolling(a, u));
     TW_TRY(tw_zz_case_build(a->machine, a->einsum, &x->facts, u, a->layer->loc, a->work.diag, c));
     TW_TRY(adopt_nest(a, c, nest));
     find_widest(a, c, nest);
     a->remarks->n = 0; /* those about the machine come again */
-    for (int o = 0; o < a->einsum->n_operands; o++) TW_TRY(adopt_operand(a, o));
+    for (int o = 0; o < a->einsum->n_operands; o++) TW_TRY(remark_widths(a, o));
     TW_TRY(adopt_machine(a));
     TW_TRY(remark_unlimited(a));
     return remark_room(a, c, nest);
