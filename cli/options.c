@@ -597,8 +597,9 @@ static error_t parse_convert(int key, char *arg, struct argp_state *state)
 
 void cli_options_convert(int argc, char **argv, cli_options *out)
 {
-    static const char doc[] = "Prints what files of ZigZag or Timeloop describe together as a file of ours: the machine to plan on, "
-                              "the layers, the machine with all levels, or the mapping for that one; or a mapping of ours as theirs.";
+    static const char doc[] =
+        "Prints what files of ZigZag or Timeloop describe together as a file of ours: the machine to plan on, "
+        "the layers, the machine with all levels, or the mapping for that one; or a mapping of ours as theirs.";
     static const struct argp_option options[] = {
         {"as", KEY_AS, "WHAT", 0, "machine (default), workload, levels or mapping", 0},
         {"mapping", KEY_MAPPING, "FILE", 0, "with --as=mapping: a mapping of ours, to print as one of theirs", 0},

@@ -9,7 +9,7 @@
 enum { TIMELOOP, ZIGZAG, N_CLOSED };
 static const tw_rules closed[N_CLOSED] = {TW_RULES_TIMELOOP, TW_RULES_ZIGZAG};
 
-typedef struct column { /* one layer by the rules of one tool */
+typedef struct column {        /* one layer by the rules of one tool */
     const tw_account *account; /* NULL: it cannot be counted        */
     char *reason;              /* why not, NULL: nothing to say     */
 } column;
@@ -101,7 +101,8 @@ static void print_levels(const column *c, FILE *out)
     for (int i = 0; first && i < first->n_levels; i++) {
         fprintf(out, "  %-24s", first->level[i].name);
         for (int k = 0; k < N_CLOSED; k++)
-            print_cell(c[k].account != NULL, c[k].account ? level_uj(c[k].account, first->level[i].name) : 0, 3, out);
+            print_cell(c[k].account != NULL, c[k].account ? level_uj(c[k].account, first->level[i].name) : 0, 3,
+                       out);
         fprintf(out, " %16s  uJ\n", "-");
     }
 }
@@ -110,7 +111,8 @@ static void print_table(const column *c, const tw_summary *native, FILE *out)
 {
     fprintf(out, "  %-24s %16s %16s %16s\n", "", "timeloop", "zigzag", "native");
     fprintf(out, "  %-24s", "latency");
-    for (int k = 0; k < N_CLOSED; k++) print_cell(c[k].account != NULL, c[k].account ? c[k].account->cycles : 0, 1, out);
+    for (int k = 0; k < N_CLOSED; k++)
+        print_cell(c[k].account != NULL, c[k].account ? c[k].account->cycles : 0, 1, out);
     print_cell(native != NULL, native ? (double)native->cycles : 0, 1, out);
     fprintf(out, "  cycles\n  %-24s", "computing");
     for (int k = 0; k < N_CLOSED; k++)
@@ -127,7 +129,8 @@ static void print_remarks(const column *c, FILE *out)
 {
     for (int k = 0; k < N_CLOSED; k++) {
         const char *word = tw_rules_word(closed[k]);
-        if (!c[k].account) fprintf(out, "  %s cannot count it: %s\n", word, c[k].reason ? c[k].reason : "out of memory");
+        if (!c[k].account)
+            fprintf(out, "  %s cannot count it: %s\n", word, c[k].reason ? c[k].reason : "out of memory");
         for (int i = 0; c[k].account && i < c[k].account->n_remarks; i++)
             fprintf(out, "  %s: %s\n", word, c[k].account->remark[i]);
     }
@@ -139,8 +142,8 @@ static void compare(const column *c, const tw_summary *native, FILE *out)
     for (int k = 0; k < N_CLOSED && native; k++) {
         if (!c[k].account) continue;
         double more = (double)native->cycles - c[k].account->cycles;
-        fprintf(out, "  native: %.10g cycles %s than by the rules of %s%s\n", fabs(more), more < 0 ? "less" : "more",
-                tw_rules_word(closed[k]),
+        fprintf(out, "  native: %.10g cycles %s than by the rules of %s%s\n", fabs(more),
+                more < 0 ? "less" : "more", tw_rules_word(closed[k]),
                 more < 0 ? ": its plan is another one, and what is on chip is shared freely"
                          : ": transfers start, end and wait for each other");
     }
@@ -192,7 +195,8 @@ tw_status rivals_print_all(tw_context *ctx, const tw_rival *rival, const tw_plan
     if (native && !json)
         fprintf(out, "\nnative: %" PRId64 " cycles, %.3f uJ in all, %s, simulated\n",
                 tw_plan_summary(native)->cycles, (double)tw_plan_summary(native)->energy_fj / 1e9,
-                plan ? "this plan" : "the fastest plan on the machine that 'tilewright convert' makes of these files");
+                plan ? "this plan"
+                     : "the fastest plan on the machine that 'tilewright convert' makes of these files");
     free(reason);
     return status;
 }

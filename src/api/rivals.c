@@ -318,7 +318,8 @@ static tw_status map_all(tw_context *ctx, const tw_rival *rival, const tw_rival 
     for (int i = 0; i < rival->n_layers; i++) {
         if (rival->layer[i].nest) continue;
         if (!rival->tool->choose)
-            return tw_diag_error(&ctx->diag, rival->layer[i].loc, "no mapping of '%s' was given", rival->layer[i].name);
+            return tw_diag_error(&ctx->diag, rival->layer[i].loc, "no mapping of '%s' was given",
+                                 rival->layer[i].name);
         TW_TRY(rival->tool->choose(rival, i, tw_context_work(ctx), &rival));
     }
     *out = rival;
@@ -344,7 +345,8 @@ static tw_status print_ours(const tw_rival *rival, tw_work work, tw_text *text)
     tw_levels levels;
     TW_ALLOC(work.arena, plain, 1);
     TW_TRY(tw_levels_of(rival, 0, TW_LEVELS_ALL, work.diag, &levels)); /* one machine for all layers */
-    tw_text_printf(text, "# Written by 'tilewright convert'; for the machine that 'tilewright convert --as=levels' writes.\nmapping:\n");
+    tw_text_printf(text, "# Written by 'tilewright convert'; for the machine that 'tilewright convert --as=levels' "
+                         "writes.\nmapping:\n");
     for (int i = 0; i < rival->n_layers; i++) {
         TW_TRY(tw_plain_of(&rival->layer[i], rival->machine, work.diag, plain));
         TW_TRY(tw_plain_print_ours(plain, rival, i, &levels, work.diag, text));

@@ -55,8 +55,7 @@ static tw_status print_operand(const tw_rival *rival, int layer, int operand, tw
                              TW_EXTENT_MAX);
     tw_text_printf(out, "      ");
     tw_print_our_loop(x->name, out);
-    tw_text_printf(out, ": {dtype: %s, %sat: [", type,
-                   operand == tw_einsum_weights(e) ? "role: weights, " : "");
+    tw_text_printf(out, ": {dtype: %s, %sat: [", type, operand == tw_einsum_weights(e) ? "role: weights, " : "");
     for (int r = 0; r < x->n_ranks; r++) {
         int64_t reach = tw_einsum_reach(&x->rank[r], e->extent);
         extent[r] = rival->tool->extent_of ? tw_min(reach, rival->tool->extent_of(l, operand, r)) : reach;

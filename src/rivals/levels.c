@@ -123,7 +123,8 @@ static tw_status check(const tw_rival *rival, int layer, const tw_levels *levels
     const tw_einsum *e = rival->layer[layer].einsum;
     for (int o = 0; o < e->n_operands; o++)
         if (next_level(levels, o, -1) < 0)
-            return tw_diag_error(diag, top->loc, "operand '%s' has no memory but '%s'; a machine of ours has one inside of it",
+            return tw_diag_error(diag, top->loc,
+                                 "operand '%s' has no memory but '%s'; a machine of ours has one inside of it",
                                  e->operand[o].name, top->name);
     return TW_OK;
 }
@@ -160,7 +161,8 @@ tw_status tw_levels_of(const tw_rival *rival, int layer, tw_levels_kind kind, tw
         unsigned holds = residents(rival, layer, m);
         if (holds == 0 || (kind == TW_LEVELS_MANAGED && is_private(&h->memory[m]))) continue;
         if (out->n == TW_LEVELS_MOST)
-            return tw_diag_error(diag, h->memory[m].loc, "a machine of ours has at most %d memories inside of the outermost",
+            return tw_diag_error(diag, h->memory[m].loc,
+                                 "a machine of ours has at most %d memories inside of the outermost",
                                  TW_LEVELS_MOST);
         out->level[out->n++] = (tw_level_of){m, holds, bytes_of(&h->memory[m]), pj_per_byte(&h->memory[m])};
     }
@@ -237,9 +239,10 @@ static tw_status print_memories(const tw_rival *rival, int layer, const tw_level
         print_level_name(rival, levels, l, out);
         tw_text_printf(out, ", size: %" PRId64 ", holds: ", levels->level[l].bytes);
         if (!print_roles(e, levels->level[l].holds, out))
-            return tw_diag_error(diag, rival->layer[layer].loc,
-                                 "inputs of '%s' that have the same role pass by different memories, which ours do not tell apart",
-                                 e->name);
+            return tw_diag_error(
+                diag, rival->layer[layer].loc,
+                "inputs of '%s' that have the same role pass by different memories, which ours do not tell apart",
+                e->name);
         tw_text_printf(out, ", energy: %.3f pJ}\n", levels->level[l].pj);
     }
     return TW_OK;
@@ -251,7 +254,8 @@ static double rate_of(const tw_rival_memory *m, unsigned operands, tw_rival_way 
     double most = 0;
     for (int o = 0; o < TW_RIVAL_OPERANDS; o++) {
         int port = m->n_ports > 0 && (operands >> o & 1) ? m->port_of[o][way] : -1;
-        if (port >= 0) most = fmax(most, m->port[port].most * (double)m->word_bits / 8 * (double)tw_max(m->instances, 1));
+        if (port >= 0)
+            most = fmax(most, m->port[port].most * (double)m->word_bits / 8 * (double)tw_max(m->instances, 1));
     }
     return most;
 }
@@ -281,8 +285,8 @@ static bool takes_turns(const tw_rival_memory *m)
     return m->n_ports == 0;
 }
 
-static void print_mover(const tw_rival *rival, int layer, const tw_levels *levels, const pair *p, const char *carries,
-                        tw_text *out)
+static void print_mover(const tw_rival *rival, int layer, const tw_levels *levels, const pair *p,
+                        const char *carries, tw_text *out)
 {
     bool in = strcmp(carries, "out") != 0;
     tw_text_printf(out, "  - {name: %s_", strcmp(carries, "both") == 0 ? "port" : in ? "fill" : "drain");
@@ -336,7 +340,8 @@ static void print_array(const tw_rival *rival, int layer, const tw_levels *level
         while (e->operand[o].updated && !(levels->level[at].holds >> o & 1)) at--;
     tw_text_printf(out, "  - name: array\n    computes: [multiply-add, add, max]\n    memory: ");
     print_level_name(rival, levels, at, out);
-    tw_text_printf(out, "\n    accumulate: fused\n    energy: %.3f pJ\n    cost: {array: {", point_pj(rival, layer, levels));
+    tw_text_printf(out, "\n    accumulate: fused\n    energy: %.3f pJ\n    cost: {array: {",
+                   point_pj(rival, layer, levels));
     if (h->n_axes == 0) tw_text_printf(out, "lane: 1"); /* a single multiplier */
     for (int a = 0; a < h->n_axes; a++) {
         tw_text_printf(out, "%s", a ? ", " : "");

@@ -19,12 +19,12 @@
 
 typedef enum tw_levels_kind { TW_LEVELS_MANAGED, TW_LEVELS_ALL } tw_levels_kind;
 
-enum { TW_LEVELS_MOST = 7 };  /* memories of ours inside of the outermost     */
+enum { TW_LEVELS_MOST = 7 }; /* memories of ours inside of the outermost     */
 typedef struct tw_level_of {
     int memory;     /* of the hierarchy; -1: all that is on chip */
     unsigned holds; /* bit o: operand o of the einsum            */
     int64_t bytes;
-    double pj;      /* of a byte */
+    double pj; /* of a byte */
 } tw_level_of;
 typedef struct tw_levels {
     tw_levels_kind kind;

@@ -88,10 +88,11 @@ static tw_status import_array(importer *i)
     const tw_engine *engine = &i->machine->engine[i->machine->compute];
     bool array = engine->cost.kind == TW_COST_ARRAY;
     if (!array && !(engine->cost.kind == TW_COST_LINEAR && tw_cost_rate(&engine->cost) == 1))
-        return tw_diag_error(i->work.diag, engine->loc,
-                             "'%s' is no array and does not one point per cycle: closed forms have to know which loops lie over "
-                             "what",
-                             engine->name);
+        return tw_diag_error(
+            i->work.diag, engine->loc,
+            "'%s' is no array and does not one point per cycle: closed forms have to know which loops lie over "
+            "what",
+            engine->name);
     i->out->array_name = engine->name;
     i->out->array_instances = 1;
     i->out->mac_pj = (double)engine->energy_fj / 1e3;
@@ -123,7 +124,8 @@ static tw_status import_axis(importer *i, const tw_op *op, int operand, int axis
 
 static tw_status import_op(importer *i, const tw_op *op, tw_einsum *e, shapes *s)
 {
-    *e = (tw_einsum){.name = op->name, .n_dims = op->n_loops, .n_operands = op->n_operands, .adds = op->compute == TW_ADD};
+    *e = (tw_einsum){
+        .name = op->name, .n_dims = op->n_loops, .n_operands = op->n_operands, .adds = op->compute == TW_ADD};
     for (int l = 0; l < op->n_loops; l++) {
         e->dim[l] = op->loop[l].name;
         e->extent[l] = op->loop[l].extent;
@@ -154,17 +156,19 @@ static void list_levels(const importer *i, const tw_op *op, tw_levels *levels)
     }
 }
 
-static tw_status assemble(const tw_plain *p, const tw_einsum *e, int n_memories, tw_arena *arena, const tw_loopnest **out)
+static tw_status assemble(const tw_plain *p, const tw_einsum *e, int n_memories, tw_arena *arena,
+                          const tw_loopnest **out)
 {
     tw_loopnest *nest;
     tw_loopnest_loop *loop;
     TW_ALLOC(arena, nest, 1);
     TW_ALLOC(arena, loop, p->n_loops + p->n_space + 1);
     for (int i = 0; i < p->n_loops; i++)
-        loop[nest->n_loops++] = (tw_loopnest_loop){p->loop[i].dim, p->loop[i].bound, p->loop[i].last, -1, p->loop[i].level};
-    for (int i = 0; i < p->n_space; i++)
         loop[nest->n_loops++] =
-            (tw_loopnest_loop){p->space[i].dim, p->space[i].bound, p->space[i].bound, p->space[i].axis, n_memories - 1};
+            (tw_loopnest_loop){p->loop[i].dim, p->loop[i].bound, p->loop[i].last, -1, p->loop[i].level};
+    for (int i = 0; i < p->n_space; i++)
+        loop[nest->n_loops++] = (tw_loopnest_loop){p->space[i].dim, p->space[i].bound, p->space[i].bound,
+                                                   p->space[i].axis, n_memories - 1};
     nest->loop = loop;
     for (int m = 0; m < n_memories; m++)
         for (int o = 0; o < e->n_operands; o++) nest->depth[m][o] = p->outside[m][o];
@@ -183,7 +187,8 @@ static void connect_op(importer *i, const tw_op *op)
     }
 }
 
-static tw_status import_layer(importer *i, const tw_mapping *mapping, int index, tw_rival *rival, tw_rival_layer *layer)
+static tw_status import_layer(importer *i, const tw_mapping *mapping, int index, tw_rival *rival,
+                              tw_rival_layer *layer)
 {
     const tw_op *op = &i->model->op[index];
     tw_einsum *e;

@@ -23,8 +23,8 @@ tw_status tw_plain_of(const tw_rival_layer *layer, const tw_hierarchy *machine, 
     for (int i = 0; i < nest->n_loops; i++) {
         const tw_loopnest_loop *l = &nest->loop[i];
         if ((l->over < 0 && p->n_loops == TW_PLAIN_LOOPS) || (l->over >= 0 && p->n_space == TW_PLAIN_SPACE))
-            return tw_diag_error(diag, layer->loc, "more than %d loops over time or %d over the array", TW_PLAIN_LOOPS,
-                                 TW_PLAIN_SPACE);
+            return tw_diag_error(diag, layer->loc, "more than %d loops over time or %d over the array",
+                                 TW_PLAIN_LOOPS, TW_PLAIN_SPACE);
         if (l->over < 0)
             p->loop[p->n_loops++] = (typeof(p->loop[0])){l->dim, l->bound, l->last, l->level};
         else
@@ -45,8 +45,8 @@ typedef struct writer {
     const tw_einsum *einsum;
     const tw_levels *levels;
     tw_diag *diag;
-    bool ordered;                       /* the order inside of an execution counts       */
-    int first[TW_LEVELS_MOST + 1];      /* loops of level l: first[l] .. first[l + 1] - 1 */
+    bool ordered;                  /* the order inside of an execution counts       */
+    int first[TW_LEVELS_MOST + 1]; /* loops of level l: first[l] .. first[l + 1] - 1 */
 } writer;
 
 static int64_t over_array(const tw_plain *p, int dim)
@@ -73,13 +73,15 @@ static tw_status place_levels(writer *w)
         const tw_level_of *level = &w->levels->level[l];
         int most = 0;
         for (int o = 0; o < w->einsum->n_operands; o++)
-            if (level->holds >> o & 1 && w->p->outside[level->memory][o] > most) most = w->p->outside[level->memory][o];
+            if (level->holds >> o & 1 && w->p->outside[level->memory][o] > most)
+                most = w->p->outside[level->memory][o];
         if (l + 1 == w->levels->n && w->ordered && w->p->n_loops - most > 1) most = w->p->n_loops;
         if (most < w->first[l])
-            return tw_diag_error(w->diag, w->layer->loc,
-                                 "tiles in '%s' stay longer than those of the memory before it; a level of ours is inside of the "
-                                 "level before",
-                                 w->machine->memory[level->memory].name);
+            return tw_diag_error(
+                w->diag, w->layer->loc,
+                "tiles in '%s' stay longer than those of the memory before it; a level of ours is inside of the "
+                "level before",
+                w->machine->memory[level->memory].name);
         w->first[l + 1] = most;
     }
     return TW_OK;
@@ -91,11 +93,11 @@ static tw_status check_once(const writer *w, int l)
     for (int i = w->first[l]; i < w->first[l + 1]; i++)
         for (int j = i + 1; j < w->first[l + 1]; j++)
             if (w->p->loop[i].dim == w->p->loop[j].dim)
-                return tw_diag_error(w->diag, w->layer->loc,
-                                     "loop '%s' is there twice between the tiles of '%s' and those outside; a level of ours "
-                                     "cuts it once",
-                                     w->einsum->dim[w->p->loop[i].dim],
-                                     w->machine->memory[w->levels->level[l].memory].name);
+                return tw_diag_error(
+                    w->diag, w->layer->loc,
+                    "loop '%s' is there twice between the tiles of '%s' and those outside; a level of ours "
+                    "cuts it once",
+                    w->einsum->dim[w->p->loop[i].dim], w->machine->memory[w->levels->level[l].memory].name);
     return TW_OK;
 }
 
@@ -125,9 +127,10 @@ static tw_status print_keeps(const writer *w, int l, tw_text *out)
         int outside = level->holds >> o & 1 ? w->p->outside[level->memory][o] : w->first[l + 1];
         if (outside == w->first[l + 1]) continue;
         if (outside < w->first[l])
-            return tw_diag_error(w->diag, w->layer->loc,
-                                 "'%s' stays in '%s' longer than the tiles of the memory before it, which ours cannot say",
-                                 w->einsum->operand[o].name, w->machine->memory[level->memory].name);
+            return tw_diag_error(
+                w->diag, w->layer->loc,
+                "'%s' stays in '%s' longer than the tiles of the memory before it, which ours cannot say",
+                w->einsum->operand[o].name, w->machine->memory[level->memory].name);
         tw_text_printf(out, "%s", between);
         tw_print_our_loop(w->einsum->operand[o].name, out);
         tw_text_printf(out, ": ");
@@ -159,14 +162,19 @@ static tw_status check_axis(const writer *w, int axis, int *n)
         int d = p->space[i].dim;
         if (p->space[i].axis != axis) continue;
         if (over_array(p, d) != p->space[i].bound)
-            return tw_diag_error(w->diag, w->layer->loc, "loop '%s' lies over two axes of the array; ours lie over one",
-                                 w->einsum->dim[d]);
+            return tw_diag_error(w->diag, w->layer->loc,
+                                 "loop '%s' lies over two axes of the array; ours lie over one", w->einsum->dim[d]);
         int64_t size = size_inside(w, d, w->first[w->levels->n]);
         int64_t would = *n == 1 ? tw_min(size, w->machine->axis_size[axis]) : size;
-        if (p->space[i].bound != would || (*n > 1 && all > w->machine->axis_size[axis]))
+        if (*n > 1 && all > w->machine->axis_size[axis])
             return tw_diag_error(w->diag, w->layer->loc,
-                                 "loop '%s' takes %" PRId64 " positions of '%s'; an array of ours is filled, with %" PRId64
-                                 " of it",
+                                 "%d loops share '%s', with %" PRId64 " points on its %" PRId64
+                                 " positions; which takes how many is not said in ours",
+                                 *n, w->machine->axis[axis], all, w->machine->axis_size[axis]);
+        if (p->space[i].bound != would)
+            return tw_diag_error(w->diag, w->layer->loc,
+                                 "loop '%s' takes %" PRId64
+                                 " positions of '%s'; an array of ours is filled, with %" PRId64 " of it",
                                  w->einsum->dim[d], p->space[i].bound, w->machine->axis[axis], would);
     }
     return TW_OK;
@@ -193,7 +201,8 @@ static tw_status print_unroll(const writer *w, tw_text *out)
     }
     if (*open == ',' && open[2] == 0) tw_text_printf(out, "}");
     if (w->p->n_space == 0 && w->machine->n_axes > 0)
-        return tw_diag_error(w->diag, w->layer->loc, "nothing lies over the array; over an array of ours a loop does");
+        return tw_diag_error(w->diag, w->layer->loc,
+                             "nothing lies over the array; over an array of ours a loop does");
     return TW_OK;
 }
 

@@ -116,15 +116,21 @@ static int operand_of(const reader *r, int operand)
     return -1;
 }
 
+/* Whether tiles of this size, or so many positions, leave no rest but at the end of the loop. */
+static tw_status check_rest(const reader *r, int loop, int64_t size, tw_loc loc)
+{
+    if (r->piece[loop] % size == 0 || r->piece[loop] == r->op->loop[loop].extent) return TW_OK;
+    return tw_diag_error(r->diag, loc,
+                         "tiles of %" PRId64 " do not divide the %" PRId64
+                         " of '%s' that they cut: rounds of other tools "
+                         "are alike but for the last of all",
+                         size, r->piece[loop], r->op->loop[loop].name);
+}
+
 static tw_status add_loop(reader *r, int loop, int64_t size, tw_loc loc, int level)
 {
     int64_t n = tw_cdiv(r->piece[loop], size), last = tw_cdiv(r->rest[loop], size);
-    bool whole = r->piece[loop] == r->rest[loop];
-    if (r->piece[loop] % size != 0 && !(whole && r->piece[loop] == r->op->loop[loop].extent))
-        return tw_diag_error(r->diag, loc,
-                             "tiles of %" PRId64 " do not divide the %" PRId64 " of '%s' that they cut: rounds of other tools "
-                             "are alike but for the last of all",
-                             size, r->piece[loop], r->op->loop[loop].name);
+    TW_TRY(check_rest(r, loop, size, loc));
     r->rest[loop] -= (last - 1) * size;
     r->piece[loop] = size;
     if (n == 1) return TW_OK;
@@ -142,7 +148,9 @@ static tw_status check_words(const reader *r, const tw_level_map *map)
         if (map->slides[o] > 0) what = "slide";
         if (map->shares[o] > 0) what = "a shared pool of buffers";
     }
-    if (what) return tw_diag_error(r->diag, map->loc, "'%s' is a word of ours that mappings of other tools do not have", what);
+    if (what)
+        return tw_diag_error(r->diag, map->loc, "'%s' is a word of ours that mappings of other tools do not have",
+                             what);
     return TW_OK;
 }
 
@@ -150,7 +158,8 @@ static tw_status check_even(const reader *r, const tw_level_map *map, int loop)
 {
     int64_t n = map->count[loop];
     if (n == 0 || r->piece[loop] % n == 0) return TW_OK;
-    return tw_diag_error(r->diag, map->loc, "%" PRId64 " tiles of '%s' differ in size; those of other tools are alike", n,
+    return tw_diag_error(r->diag, map->loc,
+                         "%" PRId64 " tiles of '%s' differ in size; those of other tools are alike", n,
                          r->op->loop[loop].name);
 }
 
@@ -215,12 +224,12 @@ static tw_status lay_over(reader *r, const tw_spread *spread, const tw_cost_arra
     for (int l = 0; l < r->op->n_loops; l++) {
         int64_t takes = tw_min(r->piece[l], size);
         if (spread->dim[l] != dim + 1) continue;
+        TW_TRY(check_rest(r, l, takes, r->map->loc));
         inside[l] = tw_cdiv(r->piece[l], takes);
         if (takes == 1) continue;
         if (r->out->n_space == TW_PLAIN_SPACE)
             return tw_diag_error(r->diag, r->map->loc, "more than %d loops over the array", TW_PLAIN_SPACE);
-        r->out->space[r->out->n_space++] =
-            (typeof(r->out->space[0])){dim_of(r, l), axis_of(r, array, dim), takes};
+        r->out->space[r->out->n_space++] = (typeof(r->out->space[0])){dim_of(r, l), axis_of(r, array, dim), takes};
     }
     return TW_OK;
 }
@@ -247,7 +256,8 @@ static tw_status read_array(reader *r)
     return TW_OK;
 }
 
-tw_status tw_plain_of_ours(const tw_plain_ours *ours, const tw_rival *rival, int layer, tw_diag *diag, tw_plain *out)
+tw_status tw_plain_of_ours(const tw_plain_ours *ours, const tw_rival *rival, int layer, tw_diag *diag,
+                           tw_plain *out)
 {
     reader r = {.op = &ours->model.op[layer],
                 .map = &ours->mapping.op[layer],

@@ -183,7 +183,8 @@ static tw_account_action action_of(const foreign *f, int m, int operand, tw_riva
     const tw_rival_memory *memory = &f->machine->memory[m];
     const tw_tl_use *use = use_in(f, operand, m);
     double bits = (double)bits_of(&f->einsum->operand[operand], use), width = width_of(memory, operand, way);
-    double accesses = width >= bits ? ceil((double)words / floor(width / bits)) : (double)words * ceil(bits / fmax(width, 1));
+    double accesses =
+        width >= bits ? ceil((double)words / floor(width / bits)) : (double)words * ceil(bits / fmax(width, 1));
     double pj = way == TW_WAY_READ_DOWN ? memory->read_pj : memory->write_pj;
     if (width == 0) accesses = (double)words;
     return (tw_account_action){name[way], words * use->instances, accesses * pj * (double)use->instances};
@@ -267,9 +268,11 @@ static tw_status remark_operands(const foreign *f)
     for (int o = 0; o < f->einsum->n_operands; o++) {
         const tw_einsum_operand *x = &f->einsum->operand[o];
         for (int r = 0; r < x->n_ranks && f->rival->tool->extent_of; r++) {
-            int64_t real = f->rival->tool->extent_of(f->layer, o, r), reach = tw_einsum_reach(&x->rank[r], f->einsum->extent);
+            int64_t real = f->rival->tool->extent_of(f->layer, o, r),
+                    reach = tw_einsum_reach(&x->rank[r], f->einsum->extent);
             if (real < reach)
-                TW_TRY(tw_remark(f->remarks, "padding of '%s' is moved like data: an axis of %" PRId64 " counts as %" PRId64,
+                TW_TRY(tw_remark(f->remarks,
+                                 "padding of '%s' is moved like data: an axis of %" PRId64 " counts as %" PRId64,
                                  x->name, real, reach));
         }
     }
@@ -281,8 +284,12 @@ tw_status tw_tl_count_foreign(const tw_rival *rival, int layer, tw_work work, tw
     foreign *f;
     const tw_rival_layer *l = &rival->layer[layer];
     TW_ALLOC(work.arena, f, 1);
-    *f = (foreign){
-        .rival = rival, .layer = l, .machine = rival->machine, .einsum = l->einsum, .work = work, .remarks = remarks};
+    *f = (foreign){.rival = rival,
+                   .layer = l,
+                   .machine = rival->machine,
+                   .einsum = l->einsum,
+                   .work = work,
+                   .remarks = remarks};
     *out = (tw_account){.rules = TW_RULES_TIMELOOP, .layer = l->name, .macs = 1};
     for (int d = 0; d < l->einsum->n_dims; d++)
         if (!tw_ckd_mul(out->macs, l->einsum->extent[d], &out->macs))

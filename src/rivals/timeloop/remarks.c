@@ -21,13 +21,19 @@ static tw_status remark_results(const tw_account *a, const tw_account_line *line
     const tw_account_action *read = &line->action[READ];
     int64_t own = line->own_words * line->instances, sent = line->action[FILL].accesses + own;
     double pj = read->accesses > 0 ? read->energy_pj / (double)read->accesses : 0;
-    TW_TRY(tw_remark(remarks,
-                     "first reads elided: of the updates of '%s' in '%s', the first of each word reads nothing, %" PRId64
-                     " reads less",
-                     line->operand, line->memory, own));
+    TW_TRY(tw_remark(
+        remarks,
+        "first reads elided: of the updates of '%s' in '%s', the first of each word reads nothing, %" PRId64
+        " reads less",
+        line->operand, line->memory, own));
     if (is_outermost(a, line)) return TW_OK;
+    if (pj == 0)
+        return tw_remark(remarks,
+                         "drain reads not charged: %" PRId64 " words of '%s' are read in '%s' to be sent outside",
+                         sent, line->operand, line->memory);
     return tw_remark(remarks,
-                     "drain reads not charged: %" PRId64 " words of '%s' are read in '%s' to be sent outside, about %.3f uJ",
+                     "drain reads not charged: %" PRId64
+                     " words of '%s' are read in '%s' to be sent outside, about %.3f uJ",
                      sent, line->operand, line->memory, pj * (double)sent / 1e6);
 }
 
@@ -56,7 +62,7 @@ tw_status tw_tl_remark(const tw_account *a, double words_per_cycle, tw_remarks *
                          ", take about %.0f cycles at '%s' in which nothing else can happen",
                          in, out, ceil((double)(in + out) / words_per_cycle), a->level[0].name);
     return tw_remark(remarks,
-                     "hidden start and end: nobody waits for the first tiles, %" PRId64 " words, nor for the last results, %" PRId64
-                     "; '%s' has no bandwidth",
+                     "hidden start and end: nobody waits for the first tiles, %" PRId64
+                     " words, nor for the last results, %" PRId64 "; '%s' has no bandwidth",
                      in, out, a->level[0].name);
 }

@@ -27,9 +27,10 @@ static tw_status check_tiles(const tw_rival *rival, const tw_rival_layer *l, con
     for (int m = 0; m < rival->machine->n_memories; m++)
         for (int o = 0; o < l->einsum->n_operands; o++)
             if (p->outside[m][o] >= 0 && p->outside[m][o] != block_start(p, m))
-                return tw_diag_error(diag, l->loc,
-                                     "'%s' is kept in '%s' for longer than the tile; Timeloop has one tile there for all operands",
-                                     l->einsum->operand[o].name, rival->machine->memory[m].name);
+                return tw_diag_error(
+                    diag, l->loc,
+                    "'%s' is kept in '%s' for longer than the tile; Timeloop has one tile there for all operands",
+                    l->einsum->operand[o].name, rival->machine->memory[m].name);
     return TW_OK;
 }
 

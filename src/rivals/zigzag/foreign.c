@@ -20,7 +20,8 @@ typedef struct adoption {
     tw_hierarchy *machine;
     tw_einsum *einsum;
     tw_remarks *remarks;
-    double widest[TW_RIVAL_MEMORIES][2]; /* bits of the largest transfer out of a memory and into it; 0: not known yet */
+    double widest[TW_RIVAL_MEMORIES]
+                 [2]; /* bits of the largest transfer out of a memory and into it; 0: not known yet */
 } adoption;
 
 static unsigned residents(const tw_loopnest *nest, const tw_einsum *e, int m)
@@ -59,7 +60,8 @@ static void widen(adoption *a, int index, bool reading)
             int port = from->port_of[o][way];
             if (port < 0) {
                 port = m->n_ports++;
-                m->port[port] = (tw_rival_port){.name = "unlimited", .kind = reading ? TW_RIVAL_READS : TW_RIVAL_WRITES};
+                m->port[port] =
+                    (tw_rival_port){.name = "unlimited", .kind = reading ? TW_RIVAL_READS : TW_RIVAL_WRITES};
                 m->port_of[o][way] = port;
             }
             m->port[port].most = most;
@@ -82,7 +84,8 @@ static tw_status adopt_memory(adoption *a, int index)
     for (int p = 0; p < m->n_ports; p++) /* the rules tell ports apart by where their names are */
         if (!(m->port[p].name = tw_arena_printf(a->work.arena, "%s", m->port[p].name))) return TW_ERR_NOMEM;
     if (from->update_pj != from->write_pj)
-        return tw_remark(a->remarks, "updates of '%s' cost what a write does, %g pJ instead of %g: these rules know no other",
+        return tw_remark(a->remarks,
+                         "updates of '%s' cost what a write does, %g pJ instead of %g: these rules know no other",
                          from->name, from->write_pj, from->update_pj);
     return TW_OK;
 }
@@ -96,7 +99,8 @@ static tw_status remark_widths(adoption *a, int operand)
     const tw_einsum_operand *x = &a->einsum->operand[operand];
     for (int m = 0; m < h->n_memories; m++)
         if (a->layer->nest->depth[m][operand] >= 0 && x->bits % h->memory[m].word_bits != 0)
-            TW_TRY(tw_remark(a->remarks, "elements of '%s' have %" PRId64 " bits in '%s', too, whose words have %" PRId64,
+            TW_TRY(tw_remark(a->remarks,
+                             "elements of '%s' have %" PRId64 " bits in '%s', too, whose words have %" PRId64,
                              x->name, x->bits, h->memory[m].name, h->memory[m].word_bits));
     return TW_OK;
 }
@@ -145,8 +149,7 @@ static tw_status adopt_nest(const adoption *a, const tw_zz_case *c, tw_zz_nest *
     }
     for (int o = 0; o < TW_ZZ_OPERANDS; o++)
         for (int l = 0; l < c->operand[o].n_levels; l++)
-            out->cut[o][l] =
-                loops_inside(nest, nest->depth[c->operand[o].level[l].memory][c->operand[o].index]);
+            out->cut[o][l] = loops_inside(nest, nest->depth[c->operand[o].level[l].memory][c->operand[o].index]);
     tw_zz_nest_settle(c, out);
     return TW_OK;
 }
@@ -190,8 +193,10 @@ static tw_status remark_unlimited(const adoption *a)
     for (int m = 0; m < a->machine->n_memories; m++)
         for (int writing = 0; writing < 2; writing++)
             if (a->machine->memory[m].keeps && width_of(&a->rival->machine->memory[m], !writing) == 0)
-                TW_TRY(tw_remark(a->remarks, "'%s' has no bandwidth of %s: each operand has a port of its own, as wide as "
-                                 "the largest transfer", a->machine->memory[m].name, writing ? "writes" : "reads"));
+                TW_TRY(tw_remark(a->remarks,
+                                 "'%s' has no bandwidth of %s: each operand has a port of its own, as wide as "
+                                 "the largest transfer",
+                                 a->machine->memory[m].name, writing ? "writes" : "reads"));
     return TW_OK;
 }
 

@@ -23,8 +23,8 @@ static tw_status check_rounds(const tw_rival_layer *l, const tw_plain *p, const 
             if (p->loop[i].dim == d) rounds *= p->loop[i].bound;
         if (rounds != c->steps[d])
             return tw_diag_error(diag, l->loc,
-                                 "loops over '%s' make %" PRId64 " rounds of which not all are alike; a nest of ZigZag has %" PRId64
-                                 " that are",
+                                 "loops over '%s' make %" PRId64
+                                 " rounds of which not all are alike; a nest of ZigZag has %" PRId64 " that are",
                                  l->einsum->dim[d], rounds, c->steps[d]);
     }
     return TW_OK;
@@ -43,8 +43,8 @@ static void take_nest(const tw_plain *p, const tw_zz_case *c, tw_zz_nest *nest)
     tw_zz_nest_settle(c, nest);
 }
 
-static tw_status check_room(const tw_rival *rival, const tw_rival_layer *l, const tw_zz_case *c, const tw_zz_nest *nest,
-                            tw_diag *diag)
+static tw_status check_room(const tw_rival *rival, const tw_rival_layer *l, const tw_zz_case *c,
+                            const tw_zz_nest *nest, tw_diag *diag)
 {
     int m;
     if (tw_zz_nest_fits(c, nest, &m)) return TW_OK;

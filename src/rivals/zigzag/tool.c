@@ -351,7 +351,8 @@ tw_status tw_zz_put_in_place(const tw_rival *rival, int layer, const tw_zz_extra
 }
 
 /* The files with what was found. */
-static tw_status keep_best(const tw_rival *rival, int layer, const tw_zz_best *best, tw_work work, const tw_rival **out)
+static tw_status keep_best(const tw_rival *rival, int layer, const tw_zz_best *best, tw_work work,
+                           const tw_rival **out)
 {
     tw_zz_goal goal = goal_of(rival, layer);
     tw_zz_extra *x;
