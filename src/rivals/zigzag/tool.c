@@ -394,13 +394,14 @@ static tw_status search(const tw_rival *rival, int layer, const tw_rival_search_
     goal.measure = options->measure;
     goal.max_nodes = options->max_nodes;
     TW_TRY(tw_zz_search(&goal, work, &best, &bound));
+    if (bound >= best.value * (1 - 1e-12)) bound = best.value; /* the same sum in another order */
     TW_ALLOC(work.arena, account, 1);
     TW_TRY(account_of(&goal, &best, &remarks, work, account, &nest));
     TW_TRY(tw_remarks_give(&remarks, account));
     *out = (tw_rival_found){.account = account,
                             .value = best.value,
                             .bound = bound,
-                            .proven = bound >= best.value,
+                            .proven = bound == best.value,
                             .counted = best.counted,
                             .nodes = best.counted,
                             .space = space};
