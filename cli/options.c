@@ -352,10 +352,17 @@ static void take_machine(const char *arg, const struct argp_state *state)
     o->machine = o->machine_file[0];
 }
 
+/* One file of another tool can have everything: a problem, an architecture, a mapping. */
+static bool is_of_rival(const cli_options *o)
+{
+    return o->workload && tw_rival_kind(o->workload) != TW_RULES_NATIVE;
+}
+
 /* A network that only shows itself needs no machine. */
 static bool needs_machine(const cli_options *o)
 {
     static const char *const of_network[] = {"graph", "shapes", "steps", "model"};
+    if (is_of_rival(o)) return false;
     for (size_t i = 0; o->dump && o->workload && tw_network_is_path(o->workload) && i < 4; i++)
         if (strcmp(o->dump, of_network[i]) == 0) return false;
     return true;
@@ -424,7 +431,7 @@ static error_t parse_eval(int key, char *arg, struct argp_state *state)
     if (key == KEY_EXPLAIN) o->explain = true;
     if (key == KEY_TIME_LIMIT || key == KEY_EXPLAIN) return 0;
     error_t error = parse_mapping(key, arg, state);
-    if (key == ARGP_KEY_END && !o->mapping && !o->lowering)
+    if (key == ARGP_KEY_END && !o->mapping && !o->lowering && !is_of_rival(o))
         argp_error(state, "--mapping or --lowering-config is missing");
     return error;
 }
@@ -573,20 +580,30 @@ void cli_options_machines(int argc, char **argv, cli_options *out)
 /* Files of another tool, in any order. */
 static error_t parse_convert(int key, char *arg, struct argp_state *state)
 {
-    static const char *const words[] = {"machine", "workload", NULL};
+    static const char *const words[] = {"machine", "workload", "levels", "mapping", NULL};
     cli_options *o = ((parser *)state->input)->out;
-    if (key == KEY_AS) o->converts_to = value_word(state, "--as", arg, words) == 0 ? "machine" : "workload";
-    if (key == ARGP_KEY_ARG) take_machine(arg, state);
-    if (key == ARGP_KEY_END) require(state, o->machine, "a file of another tool");
-    return key == KEY_AS || key == ARGP_KEY_ARG || key == ARGP_KEY_END ? 0 : ARGP_ERR_UNKNOWN;
+    switch (key) {
+    case KEY_AS: o->converts_to = words[value_word(state, "--as", arg, words)]; return 0;
+    case KEY_MAPPING: o->mapping = input_path(arg); return 0;
+    case ARGP_KEY_ARG: take_machine(arg, state); return 0;
+    case ARGP_KEY_END:
+        require(state, o->machine, "a file of another tool");
+        if (o->mapping && strcmp(o->converts_to, "mapping") != 0)
+            argp_error(state, "--mapping goes with --as=mapping");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
 }
 
 void cli_options_convert(int argc, char **argv, cli_options *out)
 {
     static const char doc[] =
-        "Prints the machine or the layers that files of ZigZag or Timeloop describe together, as a file of ours.";
-    static const struct argp_option options[] = {{"as", KEY_AS, "WHAT", 0, "machine (default) or workload", 0},
-                                                 {0}};
+        "Prints what files of ZigZag or Timeloop describe together as a file of ours: the machine to plan on, "
+        "the layers, the machine with all levels, or the mapping for that one; or a mapping of ours as theirs.";
+    static const struct argp_option options[] = {
+        {"as", KEY_AS, "WHAT", 0, "machine (default), workload, levels or mapping", 0},
+        {"mapping", KEY_MAPPING, "FILE", 0, "with --as=mapping: a mapping of ours, to print as one of theirs", 0},
+        {0}};
     static const struct argp argp = {options, parse_convert, "FILE...", doc, 0, 0, 0};
     *out = (cli_options){.converts_to = "machine"};
     parse(&argp, argc, argv, out);

@@ -14,7 +14,7 @@
 bool rivals_are_meant(const cli_options *o)
 {
     if (o->rules == TW_RULES_NATIVE) return false;
-    if (o->rules != RULES_OF_FILES) return true;
+    if (o->rules != RULES_OF_FILES || tw_rival_kind(o->workload) != TW_RULES_NATIVE) return true;
     for (int i = 0; i < o->n_machine_files; i++)
         if (tw_rival_kind(o->machine_file[i]) != TW_RULES_NATIVE || strchr(o->machine_file[i], ',')) return true;
     return false;
@@ -24,6 +24,7 @@ typedef struct run {
     const cli_options *options;
     tw_context *ctx;
     const tw_rival *rival;
+    const tw_plan *plan; /* of ours that `rival` was made of, NULL: files of another tool */
     output_batch files;
     int layer;
 } run;
@@ -69,17 +70,7 @@ static tw_status print_account(run *r, const tw_account *account, FILE *out)
 {
     if (r->options->quiet) return TW_OK;
     if (r->options->json) return tw_account_print_json(r->ctx, account, out);
-    tw_status status = tw_account_print_text(r->ctx, account, out);
-    if (status == TW_OK && r->options->rules == RULES_ALL) rivals_print_left_out(account, out);
-    return status;
-}
-
-/* With --rules=all our own answer stands behind that of the files' tool. */
-static tw_status add_native(run *r, tw_status status, FILE *out)
-{
-    const cli_options *o = r->options;
-    if (status != TW_OK || o->rules != RULES_ALL || o->json || o->quiet) return status;
-    return rivals_print_native(r->ctx, r->rival, out);
+    return tw_account_print_text(r->ctx, account, out);
 }
 
 /* The layers one after the other, of which nothing overlaps. */
@@ -103,8 +94,15 @@ static void print_totals(const run *r, const totals *t, FILE *out)
             t->cycles, t->energy_pj / 1e6);
 }
 
+/* By all rules the accounts stand side by side. */
+static tw_status show_all(run *r, const tw_rival *rival, FILE *out)
+{
+    return r->options->quiet ? TW_OK : rivals_print_all(r->ctx, rival, r->plan, r->options->json, out);
+}
+
 static tw_status eval_layers(run *r, FILE *out)
 {
+    if (r->options->rules == RULES_ALL) return show_all(r, r->rival, out);
     tw_status status = TW_OK;
     totals sum = {0};
     for (int i = 0; i < tw_rival_n_layers(r->rival) && status == TW_OK; i++) {
@@ -172,29 +170,60 @@ static tw_status plan_layers(run *r, FILE *out)
     how.any_sizes = r->options->any_sizes;
     how.max_nodes = r->options->search.budget;
     tw_status status = tw_rival_search_all(r->ctx, r->rival, &how, found, &mapped);
-    if (status == TW_OK) status = print_plans(r, found, out);
+    bool all = r->options->rules == RULES_ALL;
+    if (status == TW_OK) status = all ? show_all(r, mapped, out) : print_plans(r, found, out);
     if (status == TW_OK) status = write_mapping(r, mapped);
     free(found);
     return status;
 }
 
-static int walk(run *r)
+/* ---- plans of ours by other tools' rules ---- */
+
+static bool is_ours(const cli_options *o)
 {
-    tw_status status = r->ctx ? open_files(r) : TW_ERR_NOMEM;
+    if (tw_network_is_path(o->workload) || tw_rival_kind(o->workload) != TW_RULES_NATIVE) return false;
+    for (int i = 0; i < o->n_machine_files; i++)
+        if (tw_rival_kind(o->machine_file[i]) != TW_RULES_NATIVE || strchr(o->machine_file[i], ',')) return false;
+    return true;
+}
+
+static tw_status plan_ours(run *r, bool searches)
+{
+    const cli_options *o = r->options;
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_mapping *mapping;
+    tw_status status = tw_model_open(r->ctx, o->workload, &model);
+    if (status == TW_OK) status = tw_machine_open(r->ctx, o->machine, &machine);
+    if (status == TW_OK && searches) return tw_plan_search(r->ctx, model, machine, &o->search, &r->plan);
+    if (status == TW_OK) status = tw_mapping_open(r->ctx, model, machine, o->mapping, &mapping);
+    return status == TW_OK ? tw_plan_eval(r->ctx, model, machine, mapping, &r->plan) : status;
+}
+
+static tw_status open_ours(run *r, bool searches)
+{
+    tw_status status = plan_ours(r, searches);
+    return status == TW_OK ? tw_rival_of_plan(r->ctx, r->plan, &r->rival) : status;
+}
+
+static int walk(run *r, bool searches)
+{
+    bool ours = is_ours(r->options);
+    tw_status status = !r->ctx ? TW_ERR_NOMEM : ours ? open_ours(r, searches) : open_files(r);
     int code = status_exit(r->ctx, status); /* prints what the files give reason to remark */
     if (status != TW_OK) return code;
     FILE *out = output_open();
     if (!out) return status_exit(r->ctx, TW_ERR_NOMEM);
     finish end = {.ctx = r->ctx, .files = &r->files};
-    status = r->options->mapping ? eval_layers(r, out) : plan_layers(r, out);
-    return finish_output(&end, out, add_native(r, status, out));
+    status = searches && !ours ? plan_layers(r, out) : eval_layers(r, out);
+    return finish_output(&end, out, status);
 }
 
-int rivals_run(const cli_options *options)
+int rivals_run(const cli_options *options, bool searches)
 {
     run r = {.options = options, .ctx = tw_context_new()};
     if (r.ctx) limit_apply(r.ctx, options->search.time_limit);
-    int code = walk(&r);
+    int code = walk(&r, searches);
     output_batch_drop(&r.files);
     tw_context_free(r.ctx);
     return code;

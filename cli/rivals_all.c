@@ -2,43 +2,19 @@
 #include "rivals_all.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const tw_account_action *find(const tw_account_line *line, const char *name)
-{
-    for (int i = 0; i < line->n_actions; i++)
-        if (strcmp(line->action[i].name, name) == 0) return &line->action[i];
-    return NULL;
-}
+enum { TIMELOOP, ZIGZAG, N_CLOSED };
+static const tw_rules closed[N_CLOSED] = {TW_RULES_TIMELOOP, TW_RULES_ZIGZAG};
 
-/* The outermost memory of an operand keeps the results; all others read them once more when they are sent outside. */
-static bool is_outermost(const tw_account *a, const tw_account_line *line)
-{
-    for (int i = 0; i < a->n_lines; i++)
-        if (strcmp(a->line[i].operand, line->operand) == 0) return &a->line[i] == line;
-    return false;
-}
+typedef struct column {        /* one layer by the rules of one tool */
+    const tw_account *account; /* NULL: it cannot be counted        */
+    char *reason;              /* why not, NULL: nothing to say     */
+} column;
 
-static void print_drain(const tw_account_line *line, FILE *out)
-{
-    const tw_account_action *read = find(line, "read"), *fill = find(line, "fill"), *update = find(line, "update");
-    if (!read || !fill || !update || update->accesses == 0) return;
-    int64_t words = fill->accesses + line->own_words * line->instances;
-    double pj = read->accesses > 0 ? read->energy_pj / (double)read->accesses * (double)words : 0;
-    fprintf(out, "  %-24s %-10s %20" PRId64 " reads of results that are sent outside, about %.3f uJ\n",
-            line->memory, line->operand, words, pj / 1e6);
-}
-
-void rivals_print_left_out(const tw_account *a, FILE *out)
-{
-    if (a->rules != TW_RULES_TIMELOOP) return;
-    fprintf(out, "\nnot counted by these rules\n");
-    for (int i = 0; i < a->n_lines; i++)
-        if (!is_outermost(a, &a->line[i])) print_drain(&a->line[i], out);
-    fprintf(out, "  no first tile to wait for, no last result to send, no engine and no bus that is taken "
-                 "(docs/rules.md)\n");
-}
+/* ---- our own answer ---- */
 
 /* A machine or a workload of ours, as text; NULL: it cannot be said, and the context has the reason. */
 static char *text_of(tw_context *ctx, const tw_rival *rival,
@@ -63,7 +39,23 @@ static tw_status plan(tw_context *ctx, const char *machine_text, const char *wor
     return status == TW_OK ? tw_plan_search(ctx, model, machine, NULL, out) : status;
 }
 
-tw_status rivals_print_native(tw_context *ctx, const tw_rival *rival, FILE *out)
+/* The messages of the context since the last time, as one text that the caller frees. */
+static char *take_messages(tw_context *ctx)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    if (!out) return NULL;
+    for (int i = 0; i < tw_context_n_messages(ctx); i++)
+        fprintf(out, "%s%s", i ? "; " : "", tw_context_message(ctx, i));
+    tw_context_clear_messages(ctx);
+    if (fclose(out) == 0) return text;
+    free(text);
+    return NULL;
+}
+
+/* The fastest plan on the machine that 'tilewright convert' makes of the files; NULL: none, and *reason says why. */
+static const tw_plan *plan_native(tw_context *ctx, const tw_rival *rival, char **reason)
 {
     const tw_plan *found = NULL;
     char *machine = text_of(ctx, rival, tw_rival_print_machine),
@@ -71,17 +63,140 @@ tw_status rivals_print_native(tw_context *ctx, const tw_rival *rival, FILE *out)
     tw_status status = machine && workload ? plan(ctx, machine, workload, &found) : TW_ERR_INPUT;
     free(machine);
     free(workload);
-    fprintf(out, "\nnative\n");
-    if (status == TW_OK) {
-        const tw_summary *s = tw_plan_summary(found);
-        fprintf(out,
-                "  %" PRId64 " cycles, %.3f uJ: the fastest plan on the machine that 'tilewright convert' makes of "
-                "these files, simulated\n",
-                s->cycles, (double)s->energy_fj / 1e9);
-        return TW_OK;
+    *reason = status == TW_OK ? NULL : take_messages(ctx);
+    return status == TW_OK ? found : NULL;
+}
+
+/* ---- one layer ---- */
+
+static void count_layer(tw_context *ctx, const tw_rival *rival, int layer, column *c)
+{
+    for (int k = 0; k < N_CLOSED; k++) {
+        tw_status status = tw_rival_count(ctx, rival, layer, closed[k], &c[k].account);
+        if (status == TW_OK) continue;
+        c[k].account = NULL;
+        c[k].reason = take_messages(ctx);
     }
-    for (int i = 0; i < tw_context_n_messages(ctx); i++) fprintf(out, "  %s\n", tw_context_message(ctx, i));
-    if (status == TW_ERR_NOMEM) return status;
-    tw_context_clear_messages(ctx);
-    return TW_OK;
+}
+
+static void print_cell(bool there, double value, int decimals, FILE *out)
+{
+    if (there)
+        fprintf(out, " %16.*f", value == floor(value) && decimals == 1 ? 0 : decimals, value);
+    else
+        fprintf(out, " %16s", "-");
+}
+
+/* Names of memories are those of the files, by whichever rules. */
+static double level_uj(const tw_account *a, const char *name)
+{
+    for (int i = 0; i < a->n_levels; i++)
+        if (strcmp(a->level[i].name, name) == 0) return a->level[i].energy_pj / 1e6;
+    return 0;
+}
+
+static void print_levels(const column *c, FILE *out)
+{
+    const tw_account *first = c[TIMELOOP].account ? c[TIMELOOP].account : c[ZIGZAG].account;
+    for (int i = 0; first && i < first->n_levels; i++) {
+        fprintf(out, "  %-24s", first->level[i].name);
+        for (int k = 0; k < N_CLOSED; k++)
+            print_cell(c[k].account != NULL, c[k].account ? level_uj(c[k].account, first->level[i].name) : 0, 3,
+                       out);
+        fprintf(out, " %16s  uJ\n", "-");
+    }
+}
+
+static void print_table(const column *c, const tw_summary *native, FILE *out)
+{
+    fprintf(out, "  %-24s %16s %16s %16s\n", "", "timeloop", "zigzag", "native");
+    fprintf(out, "  %-24s", "latency");
+    for (int k = 0; k < N_CLOSED; k++)
+        print_cell(c[k].account != NULL, c[k].account ? c[k].account->cycles : 0, 1, out);
+    print_cell(native != NULL, native ? (double)native->cycles : 0, 1, out);
+    fprintf(out, "  cycles\n  %-24s", "computing");
+    for (int k = 0; k < N_CLOSED; k++)
+        print_cell(c[k].account != NULL, c[k].account ? c[k].account->compute_cycles : 0, 1, out);
+    fprintf(out, " %16s  cycles\n  %-24s", "-", "energy");
+    for (int k = 0; k < N_CLOSED; k++)
+        print_cell(c[k].account != NULL, c[k].account ? c[k].account->energy_pj / 1e6 : 0, 3, out);
+    print_cell(native != NULL, native ? (double)native->energy_fj / 1e9 : 0, 3, out);
+    fprintf(out, "  uJ\n");
+    print_levels(c, out);
+}
+
+static void print_remarks(const column *c, FILE *out)
+{
+    for (int k = 0; k < N_CLOSED; k++) {
+        const char *word = tw_rules_word(closed[k]);
+        if (!c[k].account)
+            fprintf(out, "  %s cannot count it: %s\n", word, c[k].reason ? c[k].reason : "out of memory");
+        for (int i = 0; c[k].account && i < c[k].account->n_remarks; i++)
+            fprintf(out, "  %s: %s\n", word, c[k].account->remark[i]);
+    }
+}
+
+/* What the closed forms hide is what the simulation takes more; where they say more, the plan is a better one than theirs. */
+static void compare(const column *c, const tw_summary *native, FILE *out)
+{
+    for (int k = 0; k < N_CLOSED && native; k++) {
+        if (!c[k].account) continue;
+        double more = (double)native->cycles - c[k].account->cycles;
+        fprintf(out, "  native: %.10g cycles %s than by the rules of %s%s\n", fabs(more),
+                more < 0 ? "less" : "more", tw_rules_word(closed[k]),
+                more < 0 ? ": its plan is another one, and what is on chip is shared freely"
+                         : ": transfers start, end and wait for each other");
+    }
+}
+
+static void print_layer(const tw_rival *rival, int layer, const column *c, const tw_plan *native, FILE *out)
+{
+    const tw_summary *sum = native ? tw_plan_op_summary(native, layer) : NULL;
+    fprintf(out, "%s%s by all rules\n\n", layer ? "\n" : "", tw_rival_layer_name(rival, layer));
+    print_table(c, sum, out);
+    fprintf(out, "\nwhy they differ\n");
+    print_remarks(c, out);
+    compare(c, sum, out);
+}
+
+/* ---- the whole ---- */
+
+static tw_status print_json(tw_context *ctx, const column *c, bool first, FILE *out)
+{
+    tw_status status = TW_OK;
+    for (int k = 0; k < N_CLOSED && status == TW_OK; k++) {
+        if (!c[k].account) continue;
+        fputs(first ? "" : ",\n", out);
+        status = tw_account_print_json(ctx, c[k].account, out);
+        first = false;
+    }
+    return status;
+}
+
+tw_status rivals_print_all(tw_context *ctx, const tw_rival *rival, const tw_plan *plan, bool json, FILE *out)
+{
+    char *reason = NULL;
+    const tw_plan *native = plan || json ? plan : plan_native(ctx, rival, &reason);
+    tw_status status = TW_OK;
+    bool first = true;
+    if (json) fputs("[", out);
+    for (int i = 0; i < tw_rival_n_layers(rival) && status == TW_OK; i++) {
+        column c[N_CLOSED] = {{0}};
+        count_layer(ctx, rival, i, c);
+        if (json)
+            status = print_json(ctx, c, first, out);
+        else
+            print_layer(rival, i, c, native, out);
+        first &= !c[TIMELOOP].account && !c[ZIGZAG].account;
+        for (int k = 0; k < N_CLOSED; k++) free(c[k].reason);
+    }
+    if (json) fputs("]\n", out);
+    if (reason) fprintf(out, "  native cannot say it: %s\n", reason);
+    if (native && !json)
+        fprintf(out, "\nnative: %" PRId64 " cycles, %.3f uJ in all, %s, simulated\n",
+                tw_plan_summary(native)->cycles, (double)tw_plan_summary(native)->energy_fj / 1e9,
+                plan ? "this plan"
+                     : "the fastest plan on the machine that 'tilewright convert' makes of these files");
+    free(reason);
+    return status;
 }

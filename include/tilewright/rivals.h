@@ -39,6 +39,9 @@ typedef struct tw_rival_text {
 } tw_rival_text;
 TW_API TW_NODISCARD tw_status tw_rival_parse(tw_context *ctx, const tw_rival_text *file, int n,
                                              const tw_rival **out);
+/* A plan of ours, operator by operator, so that it can be counted by other tools' rules. TW_ERR_INPUT names a concept that these do
+ * not have. */
+TW_API TW_NODISCARD tw_status tw_rival_of_plan(tw_context *ctx, const tw_plan *plan, const tw_rival **out);
 TW_API tw_rules tw_rival_rules(const tw_rival *rival);
 TW_API int tw_rival_n_layers(const tw_rival *rival);
 TW_API const char *tw_rival_layer_name(const tw_rival *rival, int layer);
@@ -82,6 +85,8 @@ typedef struct tw_account {
     const tw_account_level *level; /* outermost first, the array last                    */
     const tw_account_part *part;
     const char *nest; /* the loops, outermost first, as text */
+    int n_remarks;    /* what these rules leave out or made to fit, in words and figures */
+    const char *const *remark;
 } tw_account;
 
 /* What the mapping of the files costs by the rules of their tool, or of the other one. TW_INFEASIBLE where it does not fit. */
@@ -122,9 +127,16 @@ TW_API TW_NODISCARD tw_status tw_rival_search_all(tw_context *ctx, const tw_riva
 
 /* ---- converting ---- */
 
-/* The machine, and all layers, as files of ours: what is on chip is one memory, and registers are in the energy of a point. */
+/* The machine, and all layers, as files of ours. The machine to plan on has the memories that are there once, and what is private to
+ * parts of the array in the energy of a point; the one for mappings has all memories, see docs/design/rivals.md. */
 TW_API TW_NODISCARD tw_status tw_rival_print_machine(tw_context *ctx, const tw_rival *rival, FILE *out);
+TW_API TW_NODISCARD tw_status tw_rival_print_levels(tw_context *ctx, const tw_rival *rival, FILE *out);
 TW_API TW_NODISCARD tw_status tw_rival_print_workload(tw_context *ctx, const tw_rival *rival, FILE *out);
+/* The mappings of all layers as a file of ours, for the machine with all memories; and a file of ours as the mappings of the layers:
+ * *out is the files with them in place of theirs. What one of the formats cannot say is an error that names it. */
+TW_API TW_NODISCARD tw_status tw_rival_print_our_mapping(tw_context *ctx, const tw_rival *rival, FILE *out);
+TW_API TW_NODISCARD tw_status tw_rival_take_our_mapping(tw_context *ctx, const tw_rival *rival, const char *path,
+                                                        const tw_rival **out);
 /* The mapping of a layer as a file of its tool. */
 TW_API TW_NODISCARD tw_status tw_rival_print_mapping(tw_context *ctx, const tw_rival *rival, int layer, FILE *out);
 

@@ -1,7 +1,9 @@
 /* src/api/rivals.c - the public functions about other tools' files, see tilewright/rivals.h. */
 #include "api/options.h"
 #include "plan/context.h"
+#include "plan/plan.h"
 #include "rivals/convert.h"
+#include "rivals/ours.h"
 #include "rivals/rival.h"
 #include "write/json.h"
 
@@ -92,6 +94,15 @@ tw_rules tw_rival_kind(const char *path)
     return rules;
 }
 
+tw_status tw_rival_of_plan(tw_context *ctx, const tw_plan *plan, const tw_rival **out)
+{
+    tw_rival *rival;
+    TW_ALLOC(ctx->arena, rival, 1);
+    TW_TRY(tw_ours_of(plan->model, plan->machine, plan->mapping, tw_context_work(ctx), rival));
+    *out = rival;
+    return TW_OK;
+}
+
 tw_rules tw_rival_rules(const tw_rival *rival) { return rival->tool->rules; }
 int tw_rival_n_layers(const tw_rival *rival) { return rival->n_layers; }
 const char *tw_rival_layer_name(const tw_rival *rival, int layer) { return rival->layer[layer].name; }
@@ -104,8 +115,10 @@ tw_status tw_rival_count(tw_context *ctx, const tw_rival *rival, int layer, tw_r
     tw_account *account;
     const tw_rival_tool *tool = tw_rival_tool_for(rules);
     const tw_rival_layer *l = &rival->layer[layer];
-    if (!l->nest && !rival->tool->chooses)
+    if (!l->nest && !rival->tool->choose)
         return tw_diag_error(&ctx->diag, l->loc, "no mapping of '%s' was given", l->name);
+    if (!l->nest && tool && rules != rival->tool->rules)
+        TW_TRY(rival->tool->choose(rival, layer, tw_context_work(ctx), &rival));
     if (!tool || !tool->count)
         return tw_diag_error(&ctx->diag, l->loc, "'%s' cannot be counted by the rules '%s'", l->name,
                              tw_rules_word(rules));
@@ -286,22 +299,82 @@ tw_status tw_rival_print_mapping(tw_context *ctx, const tw_rival *rival, int lay
     return write_text(ctx, &text, out);
 }
 
-static tw_status write_converted(tw_context *ctx, const tw_rival *rival, FILE *out,
-                                 tw_status (*print)(const tw_rival *rival, tw_diag *diag, tw_text *out))
+static tw_status write_converted(tw_context *ctx, tw_status status, tw_text *text, FILE *out)
 {
-    tw_text text = {0};
-    tw_status status = print(rival, &ctx->diag, &text);
-    if (status == TW_OK) return write_text(ctx, &text, out);
-    tw_text_release(&text);
+    if (status == TW_OK) return write_text(ctx, text, out);
+    tw_text_release(text);
     return status;
 }
 
 tw_status tw_rival_print_machine(tw_context *ctx, const tw_rival *rival, FILE *out)
 {
-    return write_converted(ctx, rival, out, tw_rival_machine_print);
+    tw_text text = {0};
+    return write_converted(ctx, tw_rival_machine_print(rival, TW_LEVELS_MANAGED, &ctx->diag, &text), &text, out);
+}
+
+/* The files with a nest for every layer: theirs, or the one that their tool would choose. */
+static tw_status map_all(tw_context *ctx, const tw_rival *rival, const tw_rival **out)
+{
+    for (int i = 0; i < rival->n_layers; i++) {
+        if (rival->layer[i].nest) continue;
+        if (!rival->tool->choose)
+            return tw_diag_error(&ctx->diag, rival->layer[i].loc, "no mapping of '%s' was given",
+                                 rival->layer[i].name);
+        TW_TRY(rival->tool->choose(rival, i, tw_context_work(ctx), &rival));
+    }
+    *out = rival;
+    return TW_OK;
+}
+
+tw_status tw_rival_print_levels(tw_context *ctx, const tw_rival *rival, FILE *out)
+{
+    tw_text text = {0};
+    if (rival->tool->choose) TW_TRY(map_all(ctx, rival, &rival)); /* the order of memories follows the mapping */
+    return write_converted(ctx, tw_rival_machine_print(rival, TW_LEVELS_ALL, &ctx->diag, &text), &text, out);
 }
 
 tw_status tw_rival_print_workload(tw_context *ctx, const tw_rival *rival, FILE *out)
 {
-    return write_converted(ctx, rival, out, tw_rival_workload_print);
+    tw_text text = {0};
+    return write_converted(ctx, tw_rival_workload_print(rival, &ctx->diag, &text), &text, out);
+}
+
+static tw_status print_ours(const tw_rival *rival, tw_work work, tw_text *text)
+{
+    tw_plain *plain;
+    tw_levels levels;
+    TW_ALLOC(work.arena, plain, 1);
+    TW_TRY(tw_levels_of(rival, 0, TW_LEVELS_ALL, work.diag, &levels)); /* one machine for all layers */
+    tw_text_printf(text, "# Written by 'tilewright convert'; for the machine that 'tilewright convert --as=levels' "
+                         "writes.\nmapping:\n");
+    for (int i = 0; i < rival->n_layers; i++) {
+        TW_TRY(tw_plain_of(&rival->layer[i], rival->machine, work.diag, plain));
+        TW_TRY(tw_plain_print_ours(plain, rival, i, &levels, work.diag, text));
+    }
+    return TW_OK;
+}
+
+tw_status tw_rival_print_our_mapping(tw_context *ctx, const tw_rival *rival, FILE *out)
+{
+    tw_text text = {0};
+    TW_TRY(map_all(ctx, rival, &rival));
+    return write_converted(ctx, print_ours(rival, tw_context_work(ctx), &text), &text, out);
+}
+
+tw_status tw_rival_take_our_mapping(tw_context *ctx, const tw_rival *rival, const char *path, const tw_rival **out)
+{
+    tw_rival_file file = {.name = tw_arena_printf(ctx->arena, "%s", path)};
+    tw_plain_ours *ours;
+    tw_plain *plain;
+    TW_ALLOC(ctx->arena, ours, 1);
+    TW_ALLOC(ctx->arena, plain, 1);
+    if (!file.name) return TW_ERR_NOMEM;
+    TW_TRY(open_tree(ctx, &file));
+    TW_TRY(tw_plain_read_ours(file.root, rival, tw_context_work(ctx), ours));
+    for (int i = 0; i < rival->n_layers; i++) {
+        TW_TRY(tw_plain_of_ours(ours, rival, i, &ctx->diag, plain));
+        TW_TRY(rival->tool->take(rival, i, plain, tw_context_work(ctx), &rival));
+    }
+    *out = rival;
+    return TW_OK;
 }

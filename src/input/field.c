@@ -319,11 +319,19 @@ const tw_node *tw_field_node(tw_fields *f, const char *key, tw_presence presence
     return entry;
 }
 
+static bool is_taken(const tw_fields *f, int index) { return f->taken[index / 64] >> (index % 64) & 1; }
+
+bool tw_fields_has_taken(const tw_fields *f, const tw_node *entry)
+{
+    int index;
+    return find_entry(f, entry->key, &index) && is_taken(f, index);
+}
+
 tw_status tw_fields_close(tw_fields *f)
 {
     int i = 0;
     for (const tw_node *entry = f->node ? f->node->child : NULL; entry; entry = entry->next, i++) {
-        if (f->taken[i / 64] >> (i % 64) & 1) continue;
+        if (is_taken(f, i)) continue;
         const char *near = tw_nearest_word(entry->key, f->asked, f->n_asked);
         tw_diag_error(f->diag, entry->key_loc, "unknown key '%s' in %s%s%s%s", entry->key, f->what,
                       near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");

@@ -27,6 +27,8 @@ typedef struct tw_fields {
 
 /* Reports when the node is no map. */
 tw_fields tw_fields_open(const tw_node *node, const char *what, tw_diag *diag);
+/* Whether somebody asked for this entry of the map. */
+bool tw_fields_has_taken(const tw_fields *f, const tw_node *entry);
 /* Reports the keys that nobody asked for; TW_ERR_INPUT when anything was wrong since the opening. */
 TW_NODISCARD tw_status tw_fields_close(tw_fields *f);
 

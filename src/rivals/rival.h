@@ -17,6 +17,7 @@ typedef struct tw_rival_layer {
 } tw_rival_layer;
 
 typedef struct tw_rival_tool tw_rival_tool;
+typedef struct tw_plain tw_plain; /* a nest between formats, see plain.h */
 struct tw_rival {
     const tw_rival_tool *tool;
     const tw_hierarchy *machine;
@@ -40,12 +41,17 @@ struct tw_rival_tool {
     tw_status (*count)(const tw_rival *rival, int layer, tw_work work, tw_account *out);
     tw_status (*search)(const tw_rival *rival, int layer, const tw_rival_search_options *options, tw_work work,
                         tw_rival_found *out);
+    /* The files with this nest in place of theirs. TW_ERR_INPUT names what the tool's mappings cannot say. */
+    tw_status (*take)(const tw_rival *rival, int layer, const tw_plain *nest, tw_work work, const tw_rival **out);
+    bool orders_steps; /* by its rules it counts in which order the steps inside of the innermost tiles run */
     void (*print_mapping)(const tw_rival *rival, int layer, tw_text *out);
     /* Whether two layers differ in nothing but their names; NULL: no two are the same. */
     bool (*is_same)(const tw_rival_layer *a, const tw_rival_layer *b);
     /* The real extent of an axis of an operand, where it is less than what the loops reach; NULL: it never is. */
     int64_t (*extent_of)(const tw_rival_layer *layer, int operand, int rank);
-    bool chooses;      /* `count` of a layer without a nest counts the one that the tool itself would choose */
+    /* The files with the nest that the tool itself would choose for a layer without one; NULL: it chooses none, and what is not
+     * mapped cannot be counted. */
+    tw_status (*choose)(const tw_rival *rival, int layer, tw_work work, const tw_rival **out);
     bool repeats_keys; /* a key that is there twice is read with a warning, and the last one counts */
 };
 extern const tw_rival_tool tw_timeloop_tool, tw_zigzag_tool;

@@ -48,6 +48,25 @@ static char *print_mapping(tw_context *ctx, const tw_rival *rival)
     return text;
 }
 
+/* By the rules of every tool, and in our own words: it is counted and written, or refused with a reason. */
+static void try_others(tw_context *ctx, const tw_rival *rival)
+{
+    static tw_status (*const print[])(tw_context *, const tw_rival *, FILE *) = {
+        tw_rival_print_machine, tw_rival_print_levels, tw_rival_print_workload, tw_rival_print_our_mapping};
+    const tw_account *account;
+    for (tw_rules rules = TW_RULES_TIMELOOP; rules < TW_N_RULES; rules++)
+        (void)checked(ctx, tw_rival_count(ctx, rival, 0, rules, &account));
+    for (size_t i = 0; i < TW_COUNT(print); i++) {
+        char *text = NULL;
+        size_t n = 0;
+        FILE *out = open_memstream(&text, &n);
+        expect(out != NULL);
+        (void)checked(ctx, print[i](ctx, rival, out));
+        fclose(out);
+        free(text);
+    }
+}
+
 /* What was found counts the same when it is written and read. */
 static void return_mapping(tw_context *ctx, const tw_rival_text *file, const tw_rival_found *found)
 {
@@ -78,6 +97,7 @@ static void try_set(const tw_rival_text *file, int n)
         checked(ctx, tw_rival_count(ctx, rival, 0, tw_rival_rules(rival), &account)) == TW_OK &&
         checked(ctx, tw_rival_search(ctx, rival, 0, &how, &found)) == TW_OK) {
         expect(found->bound <= found->value * (1 + 1e-9));
+        try_others(ctx, found->rival);
         return_mapping(ctx, file, found);
     }
     tw_context_free(ctx);

@@ -1,5 +1,6 @@
 /* test/rivals/test_zigzag.c - ZigZag's rules against walking through a nest, trying everything, and the tool's other dialect. */
 #include "rivals/zigzag/count.h"
+#include "rivals/zigzag/lattice.h"
 #include "rivals/zigzag/zigzag.h"
 #include "tilewright/rivals.h"
 #include "tw_read.h"
@@ -439,7 +440,9 @@ TEST(the_search_finds_the_best_of_everything_on_small_layers_and_no_bound_is_abo
         double bound;
         CHECK_EQ(tw_zz_case_build(&h, &e, &extra.facts, &u, (tw_loc){0}, &diag, &c), TW_OK);
         double least = best_of_all(&c, goal.measure);
-        tw_status status = tw_zz_search(&goal, (tw_work){.diag = &diag}, &best, &bound);
+        tw_arena *scratch = tw_arena_new();
+        tw_status status = tw_zz_search(&goal, (tw_work){.scratch = scratch, .diag = &diag}, &best, &bound);
+        tw_arena_free(scratch);
         CHECK_EQ(status, least < INFINITY ? TW_OK : TW_INFEASIBLE);
         if (status == TW_OK) {
             CHECK(best.value >= least);
@@ -448,4 +451,41 @@ TEST(the_search_finds_the_best_of_everything_on_small_layers_and_no_bound_is_abo
         }
         tw_diag_release(&diag);
     }
+}
+
+/* The path is below every nest, and is a nest. Where its tiles fit together and it loads no less than nothing, it is the best one. */
+TEST(the_path_of_least_energy_is_the_best_of_everything_where_it_fits)
+{
+    uint64_t seed = tw_test_seed();
+    tw_arena *scratch = tw_arena_new();
+    int reached = 0;
+    for (int i = 0; i < 24; i++) {
+        tw_hierarchy h = machine_of(16 * tw_test_pick(&seed, 1, 4), 64 * tw_test_pick(&seed, 1, 6));
+        int64_t extent[DIMS] = {(int64_t[]){2, 3, 4, 6}[tw_test_pick(&seed, 0, 3)], tw_test_pick(&seed, 2, 4),
+                                tw_test_pick(&seed, 3, 5), tw_test_pick(&seed, 1, 2)};
+        tw_einsum e = einsum_of(extent, tw_test_pick(&seed, 1, 2));
+        tw_zz_unrolling u = over_array();
+        tw_zz_layer_facts facts = {0};
+        tw_diag diag = {0};
+        tw_zz_case c;
+        tw_zz_nest nest;
+        tw_zz_count count;
+        double bound;
+        int memory;
+        CHECK_EQ(tw_zz_case_build(&h, &e, &facts, &u, (tw_loc){0}, &diag, &c), TW_OK);
+        double least = best_of_all(&c, TW_ENERGY);
+        CHECK_EQ(tw_zz_least_energy(&c, scratch, &bound, &nest), TW_OK);
+        CHECK(bound > 0);
+        CHECK(bound <= least * (1 + 1e-12));
+        if (bound < INFINITY && tw_zz_count_nest(&c, &nest, &count)) {
+            CHECK(fabs(count.energy - bound) <= 1e-9 * bound);
+            if (tw_zz_nest_fits(&c, &nest, &memory) && count.onload >= 0 && count.offload >= 0) {
+                CHECK(bound >= least * (1 - 1e-12));
+                reached++;
+            }
+        }
+        tw_diag_release(&diag);
+    }
+    CHECK(reached > 0);
+    tw_arena_free(scratch);
 }

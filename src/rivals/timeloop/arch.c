@@ -81,60 +81,104 @@ static bool is_array(const char *kind)
 
 /* ---- attributes ---- */
 
-/* Of other models: energy and area estimators, sparsity, wires. */
+/* Attributes belong to the estimators of energy and area too, and classes of components have any that they like. What is not the
+ * model's is read over, with a note unless it is one that estimators are known to ask for; what is almost a word of the model is
+ * left, and reported as unknown. */
 static void read_over(tw_fields *f)
 {
-    static const char *const key[] = {"type",
-                                      "technology",
-                                      "n_banks",
-                                      "num_banks",
-                                      "n_ports",
-                                      "num_ports",
-                                      "n_rd_ports",
-                                      "n_wr_ports",
-                                      "n_rdwr_ports",
-                                      "n_rdports",
-                                      "n_wrports",
-                                      "n_rdwrports",
-                                      "multiplier_width",
-                                      "adder_width",
-                                      "latency",
-                                      "cycle_time",
-                                      "cycle_seconds",
-                                      "global_cycle_seconds",
-                                      "voltage",
-                                      "action_latency_cycles",
-                                      "cluster_area",
-                                      "area_scale",
-                                      "energy_scale",
-                                      "has_power_gating",
-                                      "allow_overbooking",
-                                      "metadata_storage_depth",
-                                      "metadata_storage_width",
-                                      "metadata_datawidth",
-                                      "metadata_word_bits",
-                                      "metadata_block_size",
-                                      "network_word_bits",
-                                      "router_energy",
-                                      "wire_energy",
-                                      "tile_width",
-                                      "reduction_supported",
-                                      "multicast_supported",
-                                      "version",
-                                      "memory_type",
-                                      "subclass",
-                                      "_required_actions",
-                                      "datawidth_a",
-                                      "datawidth_b",
-                                      "exponent",
-                                      "mantissa",
-                                      "num_exponent",
-                                      "num_mantissa",
-                                      "pipeline_stages",
-                                      "num_pipeline_stages",
-                                      "zero_gating",
-                                      "addr_gen_energy"};
-    for (size_t i = 0; i < TW_COUNT(key); i++) (void)tw_field_node(f, key[i], TW_OPTIONAL);
+    static const char *const quiet[] = {"type",
+                                        "technology",
+                                        "n_banks",
+                                        "num_banks",
+                                        "n_ports",
+                                        "nports",
+                                        "num_ports",
+                                        "n_rd_ports",
+                                        "n_wr_ports",
+                                        "n_rw_ports",
+                                        "n_rdwr_ports",
+                                        "n_rdports",
+                                        "n_wrports",
+                                        "n_rdwrports",
+                                        "multiplier_width",
+                                        "adder_width",
+                                        "latency",
+                                        "cycle_time",
+                                        "cycle_seconds",
+                                        "global_cycle_seconds",
+                                        "voltage",
+                                        "action_latency_cycles",
+                                        "cluster_area",
+                                        "area_scale",
+                                        "energy_scale",
+                                        "has_power_gating",
+                                        "allow_overbooking",
+                                        "metadata_storage_depth",
+                                        "metadata_storage_width",
+                                        "metadata_datawidth",
+                                        "metadata_word_bits",
+                                        "metadata_block_size",
+                                        "metadata_counter_width",
+                                        "compression_supported",
+                                        "decompression_supported",
+                                        "network_word_bits",
+                                        "router_energy",
+                                        "wire_energy",
+                                        "tile_width",
+                                        "reduction_supported",
+                                        "multicast_supported",
+                                        "version",
+                                        "memory_type",
+                                        "subclass",
+                                        "_required_actions",
+                                        "datawidth_a",
+                                        "datawidth_b",
+                                        "exponent",
+                                        "mantissa",
+                                        "num_exponent",
+                                        "num_mantissa",
+                                        "pipeline_stages",
+                                        "num_pipeline_stages",
+                                        "zero_gating",
+                                        "addr_gen_energy",
+                                        "update_fifo_depth"};
+    const char *const *asked = f->asked;
+    int n_asked = f->n_asked;
+    for (size_t i = 0; i < TW_COUNT(quiet); i++) (void)tw_field_node(f, quiet[i], TW_OPTIONAL);
+    for (const tw_node *e = f->node ? f->node->child : NULL; e; e = e->next) {
+        if (tw_fields_has_taken(f, e) || tw_nearest_word(e->key, asked, n_asked)) continue;
+        (void)tw_field_node(f, e->key, TW_OPTIONAL);
+        tw_diag_note(f->diag, e->key_loc, "attribute '%s' is read over: the model has no use for it", e->key);
+    }
+}
+
+static bool is_null(const tw_node *node)
+{
+    return node->kind == TW_SCALAR && !node->quoted &&
+           (strcmp(node->text, "null") == 0 || strcmp(node->text, "~") == 0);
+}
+
+/* A map without the entries that are null, which say as much as if they were not there. */
+static tw_status without_nulls(const tw_node *map, tw_arena *arena, const tw_node **out)
+{
+    tw_node *copy, *last = NULL;
+    TW_ALLOC(arena, copy, map->n_children + 1);
+    *copy = *map;
+    copy->child = NULL;
+    copy->n_children = 0;
+    for (const tw_node *e = map->child; e; e = e->next) {
+        if (is_null(e)) continue;
+        tw_node *kept = &copy[++copy->n_children];
+        *kept = *e;
+        kept->next = NULL;
+        if (last)
+            last->next = kept;
+        else
+            copy->child = kept;
+        last = kept;
+    }
+    *out = copy;
+    return TW_OK;
 }
 
 /* The first of several names under which the same is known; 0 when none is there. */
@@ -278,6 +322,8 @@ static void read_array(walker *w, tw_fields *f, component *c, tw_loc loc)
     if (w->has_array) TW_REFUSE(f, loc, "'%s' is a second array, '%s' is the first", c->name, w->array.name);
     (void)tw_field_node(f, "datawidth", TW_OPTIONAL);
     (void)tw_field_node(f, "word_bits", TW_OPTIONAL);
+    (void)tw_field_node(f, "width", TW_OPTIONAL);
+    (void)tw_field_node(f, "power_gated_at", TW_OPTIONAL);
     (void)tw_tl_number(f, "energy", 0, &h->mac_pj);
     read_mesh(f, c);
     w->array = *c;
@@ -298,7 +344,9 @@ static tw_status read_component(walker *w, const tw_node *node)
     if (kind_node && kind_node->kind == TW_SCALAR) kind = kind_node->text;
     bool named = read_name(w->r, &f, &c.name, &c.count);
     const tw_node *inner = tw_field_map(&f, "attributes", TW_OPTIONAL);
-    (void)tw_field_node(&f, "required_actions", TW_OPTIONAL);
+    static const char *const beside[] = {"required_actions", "subclass", "enabled"};
+    for (size_t i = 0; inner && i < TW_COUNT(beside); i++) (void)tw_field_node(&f, beside[i], TW_OPTIONAL);
+    if (inner) TW_TRY(without_nulls(inner, w->r->work.arena, &inner));
     tw_fields own = inner ? tw_fields_open(inner, "attributes", diag) : f, *a = inner ? &own : &f;
     if (kind_node && named && !tw_ckd_mul(c.count, w->times, &c.count)) c.count = TW_EXTENT_MAX;
     if (named && is_memory(kind))

@@ -5,7 +5,7 @@
  * Cycles. The array takes one cycle per multiply-add of a position. A memory slows it down by what it is asked for beyond its
  * bandwidth, on average over the whole run; the slowest one sets the time, as if everything overlapped from the first cycle to
  * the last. */
-#include "rivals/timeloop/operand.h"
+#include "rivals/timeloop/foreign.h"
 
 #include <math.h>
 #include <string.h>
@@ -260,15 +260,33 @@ static tw_status count(const tw_rival *rival, int layer, tw_work work, counting 
     return TW_OK;
 }
 
-tw_status tw_tl_count(const tw_rival *rival, int layer, tw_work work, tw_account *out)
+/* Elements of the first operand that the outermost memory passes in a cycle, whichever way. */
+static double top_rate(const tw_rival *rival, int layer)
+{
+    const tw_rival_memory *m = &rival->machine->memory[0];
+    double least = INFINITY;
+    int64_t bits = tw_max(1, rival->layer[layer].einsum->operand[0].bits);
+    for (int p = 0; p < m->n_ports; p++) least = fmin(least, m->port[p].most * (double)m->word_bits / (double)bits);
+    return isfinite(least) ? least : 0;
+}
+
+static tw_status count_own(const tw_rival *rival, int layer, tw_work work, tw_account *out)
 {
     counting *k;
-    if (rival->tool != &tw_timeloop_tool)
-        return tw_diag_error(work.diag, rival->layer[layer].loc,
-                             "Timeloop's rules need its meshes and blocks, which these files do not have");
     TW_ALLOC(work.arena, k, 1);
     TW_TRY(count(rival, layer, work, k));
     return fill(k, out);
+}
+
+tw_status tw_tl_count(const tw_rival *rival, int layer, tw_work work, tw_account *out)
+{
+    tw_remarks remarks = {.arena = work.arena};
+    if (rival->tool == &tw_timeloop_tool)
+        TW_TRY(count_own(rival, layer, work, out));
+    else
+        TW_TRY(tw_tl_count_foreign(rival, layer, work, &remarks, out));
+    TW_TRY(tw_tl_remark(out, top_rate(rival, layer), &remarks));
+    return tw_remarks_give(&remarks, out);
 }
 
 static double line_energy(const counting *k, int m, int o)

@@ -121,7 +121,9 @@ static tw_status read_shape(shape *s, const tw_node *node)
     tw_fields f = tw_fields_open(node, "shape", s->r->work.diag);
     tw_einsum *e = s->r->einsum;
     e->name = "problem";
-    (void)tw_field_label(&f, "name", TW_OPTIONAL, &e->name);
+    const tw_node *name = tw_field_node(&f, "name", TW_OPTIONAL);
+    if (name && (name->kind != TW_SCALAR || *name->text) && !tw_node_label(name, "name", f.diag, &e->name))
+        f.n_bad++;
     (void)tw_field_node(&f, "version", TW_OPTIONAL);
     read_dimensions(s, &f);
     const tw_node *list = tw_field_list(&f, "coefficients", TW_OPTIONAL);
@@ -144,10 +146,20 @@ static void read_densities(tw_fields *f)
             TW_REFUSE(f, d->loc, "'%s' is sparse: only dense problems are counted", d->key);
 }
 
-static tw_status read_instance(shape *s, const tw_node *node)
+/* What layer files of the tool's front end have beside the sizes: the extents of the input and its padding, which follow from the
+ * sizes, and notes. */
+static void read_notes(tw_fields *f)
 {
-    tw_fields f = tw_fields_open(node, "instance", s->r->work.diag);
+    static const char *const key[] = {"H", "W", "Hpad", "Wpad", "name", "notes"};
+    for (size_t i = 0; i < TW_COUNT(key); i++) (void)tw_field_node(f, key[i], TW_OPTIONAL);
+}
+
+/* `beside`: the sizes stand in the problem itself, as in older files, beside what else it has. */
+static tw_status read_instance(shape *s, const tw_node *node, bool beside)
+{
+    tw_fields f = tw_fields_open(node, beside ? "problem" : "instance", s->r->work.diag);
     tw_einsum *e = s->r->einsum;
+    for (int i = 0; beside && i < 2; i++) (void)tw_field_node(&f, i ? "shape" : "version", TW_OPTIONAL);
     for (int d = 0; d < e->n_dims; d++) {
         e->extent[d] = 1;
         (void)tw_field_int(&f, e->dim[d], TW_REQUIRED, 1, TW_EXTENT_MAX, &e->extent[d]);
@@ -155,6 +167,7 @@ static tw_status read_instance(shape *s, const tw_node *node)
     for (int c = 0; c < s->n_coefficients; c++)
         (void)tw_field_int(&f, s->coefficient[c], TW_OPTIONAL, 1, TW_EXTENT_MAX, &s->value[c]);
     read_densities(&f);
+    read_notes(&f);
     return tw_fields_close(&f);
 }
 
@@ -206,11 +219,11 @@ tw_status tw_tl_read_problem(tw_tl_reader *r, const tw_node *node)
     tw_fields f = tw_fields_open(node, "problem", r->work.diag);
     (void)tw_field_node(&f, "version", TW_OPTIONAL);
     const tw_node *of_shape = tw_field_map(&f, "shape", TW_REQUIRED);
-    const tw_node *instance = tw_field_map(&f, "instance", TW_REQUIRED);
-    TW_TRY(tw_fields_close(&f));
+    const tw_node *instance = tw_field_map(&f, "instance", TW_OPTIONAL);
+    if (!of_shape || instance) TW_TRY(tw_fields_close(&f));
     TW_TRY(read_shape(&s, of_shape));
-    TW_TRY(read_instance(&s, instance));
+    TW_TRY(read_instance(&s, instance ? instance : node, !instance));
     set_coefficients(&s);
-    TW_TRY(check_sizes(r, instance->loc));
+    TW_TRY(check_sizes(r, instance ? instance->loc : node->loc));
     return check_operands(r, of_shape->loc);
 }

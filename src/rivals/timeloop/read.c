@@ -7,8 +7,9 @@ enum { ARCHITECTURE, ENERGY, PROBLEM, MAPPING, OF_MACHINE, OF_MAPSPACE, N_SECTIO
 static const char *const section_name[N_SECTIONS] = {
     "architecture", "ERT", "problem", "mapping", "architecture_constraints", "mapspace_constraints"};
 /* The tool's search and its areas; what is said there does not change what a mapping costs. */
-static const char *const read_over[] = {"ART",     "mapper",    "mapspace",    "components",  "compound_components",
-                                        "globals", "variables", "ERT_summary", "ART_summary", "model"};
+static const char *const read_over[] = {
+    "ART",       "mapper",      "mapspace",    "components", "compound_components",         "globals",
+    "variables", "ERT_summary", "ART_summary", "model",      "dumped_by_timeloop_front_end"};
 
 static int section_of(const char *key)
 {
@@ -19,6 +20,15 @@ static int section_of(const char *key)
     return -1;
 }
 
+/* Formats, gating and skipping of zeros are another model; a section without any is read over. */
+static tw_status check_dense(const tw_node *entry, tw_diag *diag)
+{
+    const tw_node *only = entry->n_children == 1 ? entry->child : NULL;
+    if (entry->n_children == 0 || (only && strcmp(only->key, "targets") == 0 && only->n_children == 0))
+        return TW_OK;
+    return tw_diag_error(diag, entry->key_loc, "'%s': only dense problems are counted", entry->key);
+}
+
 /* Files may repeat a section that is read over: every file of the tool's own examples has one. */
 static tw_status gather(const tw_rival_file *file, int n, tw_diag *diag, const tw_node *section[N_SECTIONS])
 {
@@ -26,7 +36,9 @@ static tw_status gather(const tw_rival_file *file, int n, tw_diag *diag, const t
     for (int i = 0; i < n; i++)
         for (const tw_node *entry = file[i].root->child; entry; entry = entry->next) {
             int s = section_of(entry->key);
-            if (s < 0) {
+            if (strcmp(entry->key, "sparse_optimizations") == 0) {
+                bad += check_dense(entry, diag) != TW_OK;
+            } else if (s < 0) {
                 tw_diag_error(diag, entry->key_loc, "unknown section '%s' of a file of Timeloop", entry->key);
                 bad++;
             } else if (s < N_SECTIONS && section[s]) {

@@ -101,5 +101,8 @@ TW_NODISCARD tw_status tw_tl_count_cost(const tw_rival *rival, int layer, tw_wor
                                         double *cycles);
 TW_NODISCARD tw_status tw_tl_search(const tw_rival *rival, int layer, const tw_rival_search_options *options,
                                     tw_work work, tw_rival_found *out);
+/* A nest from elsewhere in place of the files': see tw_rival_tool. */
+TW_NODISCARD tw_status tw_tl_take(const tw_rival *rival, int layer, const tw_plain *nest, tw_work work,
+                                  const tw_rival **out);
 void tw_tl_print_mapping(const tw_rival *rival, int layer, tw_text *out);
 #endif

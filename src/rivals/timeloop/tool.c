@@ -39,4 +39,5 @@ const tw_rival_tool tw_timeloop_tool = {.rules = TW_RULES_TIMELOOP,
                                         .read = tw_tl_read,
                                         .count = tw_tl_count,
                                         .search = tw_tl_search,
+                                        .take = tw_tl_take,
                                         .print_mapping = tw_tl_print_mapping};

@@ -112,21 +112,37 @@ static double words_of(const tw_zz_flow *f, const tw_zz_level *level, tw_rival_w
                  units);
 }
 
+/* Words of a direction; INFINITY: there is no port for them. */
+static double link_words(const tw_zz_operand *x, const tw_zz_flows *exact, int l, tw_rival_way way)
+{
+    const tw_zz_flow *f = &exact->way[l][way];
+    if (f->amount <= 0) return 0;
+    return x->level[l].most[way] <= 0 ? INFINITY : words_of(f, &x->level[l], way, x->exact.units[l + 1]);
+}
+
+static double word_pj(const tw_zz_level *level, tw_rival_way way)
+{
+    return level->pj[way != TW_WAY_READ_DOWN && way != TW_WAY_READ_UP];
+}
+
+double tw_zz_link_energy(const tw_zz_case *c, int operand, const tw_zz_flows *exact, int level, tw_rival_way way)
+{
+    const tw_zz_operand *x = &c->operand[operand];
+    double words = link_words(x, exact, level, way);
+    return isinf(words) ? INFINITY : words * word_pj(&x->level[level], way);
+}
+
 double tw_zz_operand_energy(const tw_zz_case *c, int operand, const tw_zz_flows *exact, double (*words)[TW_N_WAYS])
 {
     const tw_zz_operand *x = &c->operand[operand];
     double energy = 0;
-    for (int l = 0; l < x->n_levels; l++) {
-        const tw_zz_level *level = &x->level[l];
+    for (int l = 0; l < x->n_levels; l++)
         for (int way = 0; way < TW_N_WAYS; way++) {
-            const tw_zz_flow *f = &exact->way[l][way];
-            if (level->most[way] <= 0 && f->amount > 0) return INFINITY;
-            double n = f->amount > 0 ? words_of(f, level, (tw_rival_way)way, x->exact.units[l + 1]) : 0;
-            bool reads = way == TW_WAY_READ_DOWN || way == TW_WAY_READ_UP;
-            energy += n * level->pj[!reads];
+            double n = link_words(x, exact, l, (tw_rival_way)way);
+            if (isinf(n)) return INFINITY;
+            energy += n * word_pj(&x->level[l], (tw_rival_way)way);
             if (words) words[l][way] = n;
         }
-    }
     return energy;
 }
 

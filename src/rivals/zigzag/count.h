@@ -47,6 +47,8 @@ bool tw_zz_count_nest(const tw_zz_case *c, const tw_zz_nest *nest, tw_zz_count *
 void tw_zz_times_of(const tw_zz_case *c, const tw_zz_nest *nest, int operand, tw_zz_times *out);
 void tw_zz_flows_of(const tw_zz_case *c, const tw_zz_nest *nest, int operand, bool whole, const tw_zz_times *times,
                     tw_zz_flows *out);
+/* Energy of one direction at one level; INFINITY: its port is missing. */
+double tw_zz_link_energy(const tw_zz_case *c, int operand, const tw_zz_flows *exact, int level, tw_rival_way way);
 /* Energy of an operand in its memories; INFINITY: a port is missing. `words` may be NULL. */
 double tw_zz_operand_energy(const tw_zz_case *c, int operand, const tw_zz_flows *exact, double (*words)[TW_N_WAYS]);
 typedef struct tw_zz_timing { /* what latency is made of */

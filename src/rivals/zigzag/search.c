@@ -6,11 +6,12 @@
  * sequence of disturbances is fixed, so that the same files give the same answer. Where all orders of all factors with all cuts
  * are few enough, they are all tried instead, and the answer is proven.
  *
- * Otherwise it is a heuristic with a bound. No nest is below it, because for each operand alone the multipliers read and the memories pass
- * every element at least once, and no port is faster than its width. Nests whose loading the tool counts as less than nothing are
+ * Otherwise it is a heuristic with a bound. Energy has the least one of lattice.h, which is proven where its nest fits; latency is no less than
+ * what every element takes that passes every port once. Nests whose loading the tool counts as less than nothing are
  * no answers and are left out. */
 #include "core/deadline.h"
 #include "rivals/zigzag/count.h"
+#include "rivals/zigzag/lattice.h"
 #include "rivals/zigzag/zigzag.h"
 
 #include <math.h>
@@ -24,6 +25,7 @@ typedef struct climber {
     bool is_ordered; /* the entry fixes a part of the order */
     int64_t counted, budget;
     uint64_t random;
+    const tw_zz_nest *frugal; /* the one that takes least energy, if it fits; without loops: not known */
     tw_zz_nest now, best;
     tw_zz_figure at, record;
 } climber;
@@ -360,9 +362,10 @@ static double latency_bound(const tw_zz_case *c)
     return cycles;
 }
 
-static double bound_of(const tw_zz_case *c, tw_measure measure)
+/* `least` is the least energy by a path through the lattice, 0: not known. */
+static double bound_of(const tw_zz_case *c, tw_measure measure, double least)
 {
-    return tw_zz_value(measure, latency_bound(c), energy_bound(c));
+    return tw_zz_value(measure, latency_bound(c), least > 0 ? least : energy_bound(c));
 }
 
 /* ---- the whole ---- */
@@ -411,6 +414,17 @@ static void begin_anywhere(climber *k)
     if (is_allowed(k, &k->now)) polish(k);
 }
 
+/* The path of least energy is a nest; where its tiles do not fit together, its order is a good one. */
+static void begin_frugal(climber *k)
+{
+    int memory;
+    if (k->frugal->n_loops == 0 || !is_allowed(k, k->frugal)) return;
+    if (tw_zz_nest_fits(k->c, k->frugal, &memory))
+        (void)figure_of(k, k->frugal);
+    else if (start_at(k, k->frugal))
+        climb(k);
+}
+
 /* From the tool's best orders uphill, then from disturbed ones. *bound rises to what is found where everything was tried. */
 static tw_status run(climber *k, double *least, tw_diag *diag)
 {
@@ -420,6 +434,7 @@ static tw_status run(climber *k, double *least, tw_diag *diag)
     k->counted = starts.counted;
     k->budget += starts.counted;
     for (int i = 0; i < starts.n; i++) (void)figure_of(k, &starts.nest[i]);
+    if (!starts.fixed) begin_frugal(k);
     if (starts.n == 0) begin_anywhere(k);
     if (starts.fixed || exhaust(k)) {
         *least = k->record.value;
@@ -433,18 +448,23 @@ static tw_status run(climber *k, double *least, tw_diag *diag)
     return TW_OK;
 }
 
-static tw_status search_unrolling(const tw_zz_goal *goal, int u, tw_diag *diag, tw_zz_best *out, double *bound)
+static tw_status search_unrolling(const tw_zz_goal *goal, int u, tw_work work, tw_zz_best *out, double *bound)
 {
+    tw_diag *diag = work.diag;
     tw_zz_case c;
+    tw_zz_nest frugal = {0};
+    double energy = 0;
     int64_t budget = goal->max_nodes > 0 ? goal->max_nodes : BUDGET;
     TW_TRY(tw_zz_case_build(goal->machine, goal->einsum, &goal->extra->facts, &goal->extra->unrolling[u], goal->loc,
                             diag, &c));
-    double least = bound_of(&c, goal->measure);
+    if (goal->measure != TW_CYCLES) TW_TRY(tw_zz_least_energy(&c, work.scratch, &energy, &frugal));
+    double least = bound_of(&c, goal->measure, energy);
     climber k = {.c = &c,
                  .goal = goal,
                  .record = nothing,
                  .random = 18,
                  .budget = budget / goal->extra->n_unrollings,
+                 .frugal = &frugal,
                  .is_ordered = goal->extra->entry && goal->extra->entry->n_orders > 0};
     if (out->unrolling < 0 || least < out->value) TW_TRY(run(&k, &least, diag));
     *bound = fmin(*bound, least);
@@ -456,7 +476,7 @@ tw_status tw_zz_search(const tw_zz_goal *goal, tw_work work, tw_zz_best *out, do
 {
     *out = (tw_zz_best){.unrolling = -1};
     *bound = INFINITY;
-    for (int u = 0; u < goal->extra->n_unrollings; u++) TW_TRY(search_unrolling(goal, u, work.diag, out, bound));
+    for (int u = 0; u < goal->extra->n_unrollings; u++) TW_TRY(search_unrolling(goal, u, work, out, bound));
     if (out->unrolling >= 0) return TW_OK;
     return tw_zz_loma(goal, work.diag, out); /* says why nothing fits */
 }

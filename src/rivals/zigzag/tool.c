@@ -1,5 +1,7 @@
 /* src/rivals/zigzag/tool.c - ZigZag's files: which they are, what they say together, and the account of a layer. */
 #include "rivals/zigzag/count.h"
+#include "rivals/zigzag/foreign.h"
+#include "rivals/zigzag/remarks.h"
 #include "rivals/zigzag/zigzag.h"
 
 #include <math.h>
@@ -300,8 +302,8 @@ static tw_zz_goal goal_of(const tw_rival *rival, int layer)
 }
 
 /* The account of a nest with the unrolling of that number. */
-static tw_status account_of(const tw_zz_goal *goal, const tw_zz_best *best, tw_work work, tw_account *out,
-                            const tw_loopnest **shared)
+static tw_status account_of(const tw_zz_goal *goal, const tw_zz_best *best, tw_remarks *remarks, tw_work work,
+                            tw_account *out, const tw_loopnest **shared)
 {
     tw_zz_case c;
     tw_zz_count count;
@@ -312,48 +314,69 @@ static tw_status account_of(const tw_zz_goal *goal, const tw_zz_best *best, tw_w
                              "partial sums of '%s' return to a memory that has no port for them",
                              goal->einsum->name);
     TW_TRY(share_nest(&c, &best->nest, work.arena, shared));
-    return settle_account(&(accountant){&c, &count, work.arena, out}, *shared);
+    TW_TRY(settle_account(&(accountant){&c, &count, work.arena, out}, *shared));
+    return tw_zz_remark(&c, &best->nest, &count, remarks);
 }
 
 static tw_status count_layer(const tw_rival *rival, int layer, tw_work work, tw_account *out)
 {
     tw_zz_goal goal = goal_of(rival, layer);
+    tw_remarks remarks = {.arena = work.arena};
     const tw_loopnest *nest;
     tw_zz_best best;
     if (rival->tool->rules != TW_RULES_ZIGZAG)
-        return tw_diag_error(
-            work.diag, goal.loc,
-            "'%s' has no ports as ZigZag's rules need them; only files of ZigZag are counted by them",
-            goal.einsum->name);
-    TW_TRY(choose(&goal, work.diag, &best));
-    return account_of(&goal, &best, work, out, &nest);
+        TW_TRY(tw_zz_adopt(rival, layer, work, &remarks, &goal, &best));
+    else
+        TW_TRY(choose(&goal, work.diag, &best));
+    TW_TRY(account_of(&goal, &best, &remarks, work, out, &nest));
+    return tw_remarks_give(&remarks, out);
 }
 
 /* ---- searching ---- */
 
-static tw_status put_in_place(const tw_rival *rival, int layer, const tw_zz_best *best, const tw_loopnest *nest,
-                              tw_work work, const tw_rival **out)
+tw_status tw_zz_put_in_place(const tw_rival *rival, int layer, const tw_zz_extra *extra, const tw_zz_case *c,
+                             tw_work work, const tw_rival **out)
 {
     tw_rival *copy;
     tw_rival_layer *all;
-    tw_zz_extra *x;
-    tw_zz_nest *chosen;
     TW_ALLOC(work.arena, copy, 1);
     TW_ALLOC(work.arena, all, rival->n_layers);
-    TW_ALLOC(work.arena, x, 1);
-    TW_ALLOC(work.arena, chosen, 1);
     memcpy(all, rival->layer, (size_t)rival->n_layers * sizeof *all);
-    *chosen = best->nest;
-    *x = *(const tw_zz_extra *)all[layer].extra;
-    x->unrolling += best->unrolling;
-    x->n_unrollings = 1;
-    x->chosen = chosen;
-    all[layer].extra = x;
-    all[layer].nest = nest;
+    all[layer].extra = extra;
+    TW_TRY(share_nest(c, extra->chosen, work.arena, &all[layer].nest));
     *copy = *rival;
     copy->layer = all;
     *out = copy;
     return TW_OK;
+}
+
+/* The files with what was found. */
+static tw_status keep_best(const tw_rival *rival, int layer, const tw_zz_best *best, tw_work work,
+                           const tw_rival **out)
+{
+    tw_zz_goal goal = goal_of(rival, layer);
+    tw_zz_extra *x;
+    tw_zz_nest *chosen;
+    tw_zz_case *c;
+    TW_ALLOC(work.arena, x, 1);
+    TW_ALLOC(work.arena, chosen, 1);
+    TW_ALLOC(work.scratch, c, 1);
+    *chosen = best->nest;
+    *x = *goal.extra;
+    x->unrolling += best->unrolling;
+    x->n_unrollings = 1;
+    x->chosen = chosen;
+    TW_TRY(tw_zz_case_build(goal.machine, goal.einsum, &x->facts, x->unrolling, goal.loc, work.diag, c));
+    return tw_zz_put_in_place(rival, layer, x, c, work, out);
+}
+
+/* The files with the nest that the tool itself chooses. */
+static tw_status choose_nest(const tw_rival *rival, int layer, tw_work work, const tw_rival **out)
+{
+    tw_zz_goal goal = goal_of(rival, layer);
+    tw_zz_best best;
+    TW_TRY(choose(&goal, work.diag, &best));
+    return keep_best(rival, layer, &best, work, out);
 }
 
 static const char space[] =
@@ -366,20 +389,23 @@ static tw_status search(const tw_rival *rival, int layer, const tw_rival_search_
     tw_account *account;
     const tw_loopnest *nest;
     tw_zz_best best;
+    tw_remarks remarks = {.arena = work.arena};
     double bound = 0;
     goal.measure = options->measure;
     goal.max_nodes = options->max_nodes;
     TW_TRY(tw_zz_search(&goal, work, &best, &bound));
+    if (bound >= best.value * (1 - 1e-12)) bound = best.value; /* the same sum in another order */
     TW_ALLOC(work.arena, account, 1);
-    TW_TRY(account_of(&goal, &best, work, account, &nest));
+    TW_TRY(account_of(&goal, &best, &remarks, work, account, &nest));
+    TW_TRY(tw_remarks_give(&remarks, account));
     *out = (tw_rival_found){.account = account,
                             .value = best.value,
                             .bound = bound,
-                            .proven = bound >= best.value,
+                            .proven = bound == best.value,
                             .counted = best.counted,
                             .nodes = best.counted,
                             .space = space};
-    return put_in_place(rival, layer, &best, nest, work, &out->rival);
+    return keep_best(rival, layer, &best, work, &out->rival);
 }
 
 /* ---- layers that are the same ---- */
@@ -521,5 +547,7 @@ const tw_rival_tool tw_zigzag_tool = {.rules = TW_RULES_ZIGZAG,
                                       .print_mapping = print_mapping,
                                       .is_same = is_same,
                                       .extent_of = real_extent,
-                                      .chooses = true,
+                                      .choose = choose_nest,
+                                      .take = tw_zz_take,
+                                      .orders_steps = true,
                                       .repeats_keys = true};

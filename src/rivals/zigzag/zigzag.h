@@ -124,6 +124,13 @@ bool tw_zz_order_allows(const tw_zz_entry *entry, const tw_zz_case *c, const tw_
 TW_NODISCARD tw_status tw_zz_given_nest(const tw_zz_extra *x, const tw_zz_case *c, tw_diag *diag, bool *fixed,
                                         tw_zz_nest *out);
 
+/* A nest from elsewhere in place of the files': see tw_rival_tool. */
+TW_NODISCARD tw_status tw_zz_take(const tw_rival *rival, int layer, const tw_plain *nest, tw_work work,
+                                  const tw_rival **out);
+/* The files with what `extra` has chosen, which the case was built with. */
+TW_NODISCARD tw_status tw_zz_put_in_place(const tw_rival *rival, int layer, const tw_zz_extra *extra,
+                                          const tw_zz_case *c, tw_work work, const tw_rival **out);
+
 /* ---- the tool's own search, and ours ---- */
 
 typedef struct tw_zz_best {
