@@ -60,7 +60,7 @@ async function checkSorting(page, name) {
 async function checkDrillDown(page, doc, name) {
   const [number, step] = [...doc.steps.entries()].reverse().find(([, s]) => s.layer !== undefined && s.cycles);
   await page.click(`table[data-table=steps] tr[data-step="${number}"]`);
-  await page.waitForFunction(() => window.tw.app.trace !== null);
+  await page.waitForFunction((layer) => window.tw.app.plan.layer === layer && window.tw.app.trace !== null, step.layer);
   await settle(page);
   check((await openTab(page)) !== "Network", `${name}: a click on a step opens its plan`);
   equal(await page.evaluate(() => window.tw.app.plan.layer), step.layer, `${name}: the layer of the step`);

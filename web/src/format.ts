@@ -10,7 +10,7 @@ export interface PageData {
   /** plan: one; network: one per different layer that has a plan; compare: two. */
   plans: PlanData[];
   network: NetworkDoc | null; // plan.json of a network
-  costs: CostsDoc | null; // costs.json of a network
+  costs: CostsDoc | null; // costs.json of a network on several machines
 }
 
 export interface PlanData {

@@ -54,7 +54,7 @@ class NetworkView implements View {
     });
     this.strip = new RunStrip(this.net.steps, (step) => this.open(step));
     this.steps = liveTable(this.stepColumns(), { name: "steps", row: (row) => this.rowAttributes(row) });
-    this.heat = this.costs && this.costs.cores.length > 1 ? new CostHeat(this.costs, (step) => this.open(step)) : null;
+    this.heat = this.costs ? new CostHeat(this.costs, (step) => this.open(step)) : null;
     const { tensors, steps, machine } = this.net;
     this.map = tensors?.places.length ? new LifetimeMap(tensors, steps, machine.unit) : null;
     host.classList.add("network");
