@@ -16,6 +16,7 @@
 
 #include "plan/links.h"
 #include "search/search.h"
+#include "write/grow.h"
 #include "write/number.h"
 
 /* ---- searches ---- */
@@ -109,7 +110,8 @@ typedef struct trial {
     bool counts; /* searches are only counted, none is made */
     tw_arena *arena, *work;
     tried *list;
-    int n, room;
+    int n;
+    int64_t room;
 } trial;
 
 static tw_improver simulator_of(const trial *t)
@@ -134,13 +136,8 @@ static bool goes_on(trial *t, int op)
 
 static tw_status keep(trial *t, const tried *one)
 {
-    if (t->n == t->room) {
-        tried *more;
-        TW_ALLOC(t->work, more, 2 * t->room + 16);
-        for (int i = 0; i < t->n; i++) more[i] = t->list[i];
-        t->list = more;
-        t->room = 2 * t->room + 16;
-    }
+    t->list = tw_grow(t->work, t->list, t->n, &t->room, sizeof *t->list);
+    if (!t->list) return TW_ERR_NOMEM;
     t->list[t->n++] = *one;
     return TW_OK;
 }

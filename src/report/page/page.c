@@ -158,13 +158,18 @@ static tw_status put_plan(page *p, const char *name, int layer, const tw_plan *p
     return TW_OK;
 }
 
+static void put_no_costs(page *p)
+{
+    tw_json_key(&p->j, "costs");
+    tw_json_null(&p->j);
+}
+
 static void put_no_network(page *p)
 {
     tw_json_close(&p->j);
     tw_json_key(&p->j, "network");
     tw_json_null(&p->j);
-    tw_json_key(&p->j, "costs");
-    tw_json_null(&p->j);
+    put_no_costs(p);
 }
 
 tw_status tw_report_page(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
@@ -222,6 +227,10 @@ static tw_status put_network(page *p, const tw_network_plan *const *plan, int n_
     }
     tw_memo_release(&doc);
     TW_TRY(status);
+    if (n_plans == 1) {
+        put_no_costs(p);
+        return TW_OK;
+    }
     TW_TRY(tw_memo_open(&costs));
     status = tw_memo_close(&costs, tw_report_costs(plan, n_plans, TW_FORMAT_JSON, p->diag, costs.stream));
     if (status == TW_OK) {
