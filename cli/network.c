@@ -288,14 +288,21 @@ static tw_status print_text_file(net_session *s, FILE *out)
                             .n_remedies = s->n_remedies};
     return tw_network_print_text(s->ctx, s->plan[0], s->verdict, &how, out);
 }
+static tw_network_document document_of(const net_session *s)
+{
+    return (tw_network_document){.size = sizeof(tw_network_document),
+                                 .verdict = s->verdict,
+                                 .n_remedies = s->n_remedies,
+                                 .remedy = s->remedy};
+}
 static tw_status print_html_file(net_session *s, FILE *out)
 {
-    return tw_network_print_html(s->ctx, s->plan, s->n_plans, s->verdict, out);
+    const tw_network_document document = document_of(s);
+    return tw_network_print_page(s->ctx, s->plan, s->n_plans, &document, out);
 }
 static tw_status print_json_file(net_session *s, FILE *out)
 {
-    const tw_network_document document = {
-        .size = sizeof document, .verdict = s->verdict, .n_remedies = s->n_remedies, .remedy = s->remedy};
+    const tw_network_document document = document_of(s);
     return tw_network_print_document(s->ctx, s->plan[0], &document, out);
 }
 static tw_status print_mapping_file(net_session *s, FILE *out)
@@ -322,8 +329,11 @@ static tw_status draw_png(net_session *s, FILE *out)
 static tw_status draw_plot(net_session *s, FILE *out)
 {
     const cli_plot *plot = &s->options->plot;
-    const tw_plot_options how = {
-        .size = sizeof how, .image = plot->image, .width_mm = plot->width_mm, .dpi = plot->dpi};
+    const tw_plot_options how = {.size = sizeof how,
+                                 .kind = plot->kind == PLOT_LOSSES ? TW_PLOT_LOSSES : TW_PLOT_GANTT,
+                                 .image = plot->image,
+                                 .width_mm = plot->width_mm,
+                                 .dpi = plot->dpi};
     return tw_network_plot(s->ctx, s->plan, s->n_plans, &how, out);
 }
 

@@ -26,8 +26,8 @@ static void print_drain(const tw_account_line *line, FILE *out)
     if (!read || !fill || !update || update->accesses == 0) return;
     int64_t words = fill->accesses + line->own_words * line->instances;
     double pj = read->accesses > 0 ? read->energy_pj / (double)read->accesses * (double)words : 0;
-    fprintf(out, "  %-24s %-10s %20" PRId64 " reads of results that are sent outside, about %.3f uJ\n",
-            line->memory, line->operand, words, pj / 1e6);
+    fprintf(out, "  %-16s %-10s %12" PRId64 " results read to be sent, %.3f uJ\n", line->memory, line->operand,
+            words, pj / 1e6);
 }
 
 void rivals_print_left_out(const tw_account *a, FILE *out)
@@ -36,8 +36,8 @@ void rivals_print_left_out(const tw_account *a, FILE *out)
     fprintf(out, "\nnot counted by these rules\n");
     for (int i = 0; i < a->n_lines; i++)
         if (!is_outermost(a, &a->line[i])) print_drain(&a->line[i], out);
-    fprintf(out, "  no first tile to wait for, no last result to send, no engine and no bus that is taken "
-                 "(docs/rules.md)\n");
+    fprintf(out, "  no first tile to wait for, no last result to send, no engine and no bus\n"
+                 "  that is taken (docs/rules.md)\n");
 }
 
 /* A machine or a workload of ours, as text; NULL: it cannot be said, and the context has the reason. */
@@ -75,8 +75,8 @@ tw_status rivals_print_native(tw_context *ctx, const tw_rival *rival, FILE *out)
     if (status == TW_OK) {
         const tw_summary *s = tw_plan_summary(found);
         fprintf(out,
-                "  %" PRId64 " cycles, %.3f uJ: the fastest plan on the machine that 'tilewright convert' makes of "
-                "these files, simulated\n",
+                "  %" PRId64 " cycles, %.3f uJ: the fastest plan, simulated, on the machine that\n"
+                "  'tilewright convert' makes of these files\n",
                 s->cycles, (double)s->energy_fj / 1e9);
         return TW_OK;
     }

@@ -246,7 +246,15 @@ export interface PlacementDoc {
   [key: string]: unknown;
 }
 export interface RemedyDoc {
-  [key: string]: unknown;
+  of: "machine" | "mapping";
+  more: string;
+  at: string;
+  change: string;
+  tried?: boolean; // missing in older documents
+  feasible: boolean | null;
+  value?: number | null;
+  gain?: number | null;
+  proven: boolean;
 }
 export interface RowDoc {
   tick: number;

@@ -215,12 +215,11 @@ static tw_status put_layers(page *p, const tw_network_plan *plan)
 }
 
 static tw_status put_network(page *p, const tw_network_plan *const *plan, int n_plans,
-                             const tw_network_verdict *verdict)
+                             const tw_network_document *document)
 {
     tw_memo doc, costs;
     TW_TRY(tw_memo_open(&doc));
-    tw_status status = tw_memo_close(
-        &doc, tw_report_network_json(plan[0], &(tw_network_document){.verdict = verdict}, p->diag, doc.stream));
+    tw_status status = tw_memo_close(&doc, tw_report_network_json(plan[0], document, p->diag, doc.stream));
     if (status == TW_OK) {
         tw_json_key(&p->j, "network");
         tw_json_raw(&p->j, doc.text.bytes, doc.text.len);
@@ -241,8 +240,8 @@ static tw_status put_network(page *p, const tw_network_plan *const *plan, int n_
     return status;
 }
 
-tw_status tw_report_network_page(const tw_network_plan *const *plan, int n_plans, const tw_network_verdict *verdict,
-                                 tw_arena *scratch, tw_diag *diag, FILE *out)
+tw_status tw_report_network_page(const tw_network_plan *const *plan, int n_plans,
+                                 const tw_network_document *document, tw_arena *scratch, tw_diag *diag, FILE *out)
 {
     page p = {.out = out, .scratch = scratch, .diag = diag};
     const char *path = tw_network_summary_of(plan[0]->network).path, *slash = strrchr(path, '/');
@@ -250,7 +249,7 @@ tw_status tw_report_network_page(const tw_network_plan *const *plan, int n_plans
     if (!title) return TW_ERR_NOMEM;
     TW_TRY(page_open(&p, "network", title));
     tw_status status = put_layers(&p, plan[0]);
-    if (status == TW_OK) status = put_network(&p, plan, n_plans, verdict);
+    if (status == TW_OK) status = put_network(&p, plan, n_plans, document);
     return page_close(&p, status);
 }
 
