@@ -788,7 +788,7 @@ static tw_status measure(builder *b, tw_arena *scratch)
 {
     tw_nest_walk w;
     TW_TRY(tw_nest_walk_init(&w, b->nest, scratch));
-    for (; !w.done; tw_nest_walk_next(&w)) TW_TRY(measure_step(b, &w));
+    for (; !w.done; tw_nest_walk_next(&w), b->nest->n_steps++) TW_TRY(measure_step(b, &w));
     return TW_OK;
 }
 
