@@ -66,6 +66,17 @@ static int64_t saved_bytes(const tw_nest *nest, int tensor)
     return maker < 0 || maker == nest->n_ops - 1 ? 0 : 2 * nest->model->tensor[tensor].bytes;
 }
 
+/* What stays of the tensor from step to step, in bytes: where several holds of it slide, in the first. */
+static int64_t kept_bytes(const tw_nest *nest, int tensor)
+{
+    for (int s = 0; s < nest->n_stays; s++) {
+        const tw_stay *stay = &nest->stay[s];
+        if (stay->tensor == tensor && stay->slides)
+            return stay->kept / stay->elem_units * tw_dtype_bytes(nest->model->tensor[tensor].dtype);
+    }
+    return 0;
+}
+
 static int64_t elems_made(const tw_plan *plan, int group, int k)
 {
     const tw_op *op = nest_of(plan, group)->op[k].op;
@@ -86,7 +97,8 @@ tw_group_tensor tw_group_tensor_of(const tw_plan *plan, int group, int i)
                              .inside = maker >= 0 && maker < nest->n_ops - 1,
                              .elems = tw_tensor_elems(tensor),
                              .elems_made = maker < 0 ? 0 : elems_made(plan, group, maker),
-                             .saved_bytes = saved_bytes(nest, t)};
+                             .saved_bytes = saved_bytes(nest, t),
+                             .kept_bytes = kept_bytes(nest, t)};
 }
 
 int64_t tw_group_needs(const tw_plan *plan, int group, int memory)
@@ -94,7 +106,7 @@ int64_t tw_group_needs(const tw_plan *plan, int group, int memory)
     const tw_nest *nest = nest_of(plan, group);
     int64_t sum = 0;
     for (int s = 0; s < nest->n_stays; s++)
-        if (nest->stay[s].memory == memory) sum += nest->stay[s].slots * nest->stay[s].size;
+        if (nest->stay[s].memory == memory) sum += tw_stay_units(&nest->stay[s], nest->stay[s].slots);
     return sum;
 }
 
@@ -111,6 +123,7 @@ tw_group_facts tw_group_facts_of(const tw_plan *plan, int group)
     for (int t = 0; t < nest->model->n_tensors; t++) {
         f.n_tensors += touches(nest, t);
         f.saved_bytes += saved_bytes(nest, t);
+        f.kept_bytes += kept_bytes(nest, t);
     }
     int64_t more = f.points - f.points_once, common = tw_gcd(more < 0 ? -more : more, f.saved_bytes);
     if (f.saved_bytes == 0) return f;

@@ -37,7 +37,7 @@ static tw_status describe_memories(tw_joint_plan *joint, tw_arena *arena)
         use[m] = (tw_memory_use){platform->memory[m].name, platform->memory[m].is.size, joint->program->used[m], 0};
     for (int s = 0; s < joint->program->n_stays; s++)
         use[joint->program->stay[s]->memory].peak_live +=
-            joint->timeline.pool[s].peak * joint->timeline.pool[s].slot_units;
+            tw_stay_units(joint->program->stay[s], joint->timeline.pool[s].peak);
     joint->memory = use;
     return TW_OK;
 }

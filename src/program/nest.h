@@ -48,6 +48,12 @@ typedef struct tw_stay {
         number; /* its first buffer; its number over all groups, which counts belong to                 */
 } tw_stay;
 
+/* Units of the first n of its buffers. */
+static inline int64_t tw_stay_units(const tw_stay *s, int64_t n)
+{
+    return s->slides && n > 0 ? s->size + (n - 1) * s->ahead : n * s->size;
+}
+
 /* One operator of the group, on its compute engine. */
 typedef struct tw_nest_op {
     const tw_op *op;

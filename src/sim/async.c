@@ -140,7 +140,7 @@ static void collect_waits(const tw_async *s, command *c, const tw_instr *in)
     if (in->op == TW_LOAD && in->src[0] < 0 && (in->partial || in->crosses))
         wait_for(&c->data, &s->returned[in->tile]);
     if (in->dst < 0) return;
-    if (in->takes && in->op == TW_EXEC && s->engine[in->engine].late) {
+    if (in->takes && in->op == TW_EXEC && s->engine[in->engine].late && !s->buffer[in->dst].circular) {
         c->late = &s->unused[in->dst];
         return;
     }

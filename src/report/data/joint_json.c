@@ -60,6 +60,7 @@ static void write_facts(const tw_group_facts *f, tw_json *j)
     tw_json_key_int(j, "points", f->points);
     tw_json_key_int(j, "points_once", f->points_once);
     tw_json_key_int(j, "saved_bytes", f->saved_bytes);
+    tw_json_key_int(j, "kept_bytes", f->kept_bytes);
     tw_json_key(j, "even");
     tw_json_open_line(j, '{');
     tw_json_key_int(j, "points", f->even_points);
@@ -79,6 +80,7 @@ static void write_tensors(const tw_plan *plan, int g, int n, tw_json *j)
         tw_json_key_int(j, "elements", t.elems);
         int_or_null(j, "elements_made", t.elems_made, t.maker >= 0);
         tw_json_key_int(j, "saved_bytes", t.saved_bytes);
+        tw_json_key_int(j, "kept_bytes", t.kept_bytes);
         tw_json_close(j);
     }
     tw_json_close(j);
@@ -206,6 +208,8 @@ static void write_hold(const tw_plan *plan, int s, tw_json *j)
     tw_json_key_string(j, "memory", program->platform->memory[stay->memory].name);
     write_depth(plan, stay, group, j);
     tw_json_key_bool(j, "by_sub_step", stay->by_sub);
+    tw_json_key_string(j, "slides", stay->slides ? tw_joint_slide_loop(plan, stay, group) : NULL);
+    tw_json_key_int(j, "ahead_units", stay->ahead);
     tw_json_key_bool(j, "sums", stay->sums);
     tw_json_key_string(j, "from", from[stay->from]);
     tw_json_key_string(j, "mover", engine_name(plan, stay->engine));

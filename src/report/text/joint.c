@@ -135,6 +135,7 @@ static void print_gain(const tw_plan *plan, int group, tw_line *line)
     tw_text_printf(&text, "%s bytes neither stored nor loaded", TW_GROUPED(f.saved_bytes));
     if (more > 0)
         tw_text_printf(&text, ": even at %.4g points a byte", (double)f.even_points / (double)f.even_bytes);
+    if (f.kept_bytes > 0) tw_text_printf(&text, ", %s kept between steps", TW_GROUPED(f.kept_bytes));
     for (int m = 1; m < platform_of(plan)->n_memories; m++) {
         int64_t needs = tw_group_needs(plan, group, m);
         if (needs == 0) continue;
