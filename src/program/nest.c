@@ -386,18 +386,15 @@ static void follow_loops(const tw_nest *nest, int k, moved_by moved)
         }
 }
 
-/* Loops that may leave an operator without work, because everything that is read of its output is padding. */
-static unsigned emptying_loops(const tw_nest *nest, int k, moved_by moved)
+/* Loops that may leave an operator without work, because everything that is read of its output is padding: any, where something behind it is
+ * padded, since an operator without work leaves those before it without, whichever of their loops move. */
+static unsigned emptying_loops(const tw_nest *nest, int k)
 {
-    const tw_op *op = nest->op[k].op;
-    bool clipped = false;
-    unsigned loops = 0;
-    for (int j = k + 1; j < nest->n_ops; j++) /* what is behind it may leave those before without work */
+    for (int j = k + 1; j < nest->n_ops; j++)
         for (int o = 0; o < tw_op_output(nest->op[j].op); o++)
-            if (maker_of(nest, nest->op[j].op->operand[o].tensor) >= 0)
-                clipped |= tw_op_clipped(nest->op[j].op) >> o & 1;
-    for (int l = 0; l < op->n_loops && clipped; l++) loops |= moved[k][l];
-    return loops;
+            if (maker_of(nest, nest->op[j].op->operand[o].tensor) >= 0 && (tw_op_clipped(nest->op[j].op) >> o & 1))
+                return ~0u;
+    return 0;
 }
 
 static int slide_loop(const tw_nest *nest, const tw_stay *s)
@@ -435,7 +432,7 @@ static void find_loops(tw_nest *nest)
             stay->loops |= moved[stay->which][__builtin_ctz(left)];
         for (int k = 0; k < nest->n_ops; k++) {
             const tw_op *op = nest->op[k].op;
-            if (stay->readers >> k & 1) stay->loops |= emptying_loops(nest, k, moved);
+            if (stay->readers >> k & 1) stay->loops |= emptying_loops(nest, k);
             for (int o = 0; o < op->n_operands; o++)
                 for (int a = 0; a < op->operand[o].n_axes && op->operand[o].tensor == stay->tensor; a++)
                     stay->loops |= loops_of_axis(&op->operand[o].axis[a], moved[k]);
@@ -948,6 +945,7 @@ static bool lay_stay(const tw_joint *joint, int group, tw_stay *s, tw_buffer *bu
                                          .offset = at,
                                          .size = size,
                                          .circular = s->slides,
+                                         .inside = ahead,
                                          .pool = s->number,
                                          .lane = lane,
                                          .group = group};

@@ -164,49 +164,47 @@ static hull asks_of(const tw_nest_walk *w, int s)
     return h;
 }
 
-/* Whether the window that is asked for goes on from the one that is there: nothing of it lies before, and its rows are as long. */
+/* Whether the window that is asked for goes on from the one that is there: nothing of it lies before, and its rows are no wider. */
 static bool goes_on(const tw_region *window, const hull *h, int axis)
 {
     for (int a = 0; a < h->n_axes; a++) {
         tw_span is = window->axis[a], asked = h->region.axis[a];
-        if (a == axis ? asked.lo < is.lo : asked.lo != is.lo || asked.hi != is.hi) return false;
+        if (asked.lo < is.lo || (a != axis && asked.hi > is.hi)) return false;
     }
     return true;
 }
 
-/* The window moves on, `place` having moved: behind its end lies what is new. Where nothing is asked for it stays. */
-static void slide_on(tw_nest_walk *w, int s, const hull *h, int place)
+/* The window moves on: behind its end lies what is new. Where nothing is asked for it stays. */
+static void slide_on(tw_nest_walk *w, int s, const hull *h)
 {
     const tw_stay *stay = &w->nest->stay[s];
     struct tw_nest_slide *slide = &w->slide[s];
-    bool held = place == stay->depth - 1 && w->elems[s] > 0;
     slide->elems = slide->moved = 0;
-    slide->number += !held;
-    if (!held && !h->any) w->elems[s] = 0;
     if (!h->any) return;
-    slide->continues = held && goes_on(&w->region[s], h, stay->axis);
+    slide->continues = w->elems[s] > 0 && goes_on(&w->region[s], h, stay->axis);
     slide->fresh = h->region;
     hull window = *h;
-    if (slide->continues) {
-        tw_span is = w->region[s].axis[stay->axis], *fresh = &slide->fresh.axis[stay->axis];
-        slide->moved = tw_max(0, fresh->hi - is.hi);
-        fresh->lo = tw_max(fresh->lo, is.hi);
-        window.region.axis[stay->axis].hi = tw_max(is.hi, fresh->hi);
+    if (slide->continues) { /* its rows stay as wide as they are */
+        tw_span is = w->region[s].axis[stay->axis], asked = h->region.axis[stay->axis];
+        window.region = slide->fresh = w->region[s];
+        slide->moved = tw_max(0, asked.hi - is.hi);
+        slide->fresh.axis[stay->axis] = (tw_span){tw_max(asked.lo, is.hi), asked.hi};
+        window.region.axis[stay->axis] = (tw_span){asked.lo, tw_max(is.hi, asked.hi)};
     }
     w->region[s] = window.region;
     w->elems[s] = elems_of(&window);
     window.region = slide->fresh;
     slide->elems = slide->continues && slide->moved == 0 ? 0 : elems_of(&window);
-    slide->number += held && slide->elems > 0;
+    slide->number += slide->elems > 0;
 }
 
-static void find_stay(tw_nest_walk *w, int s, int place)
+static void find_stay(tw_nest_walk *w, int s)
 {
     const tw_stay *stay = &w->nest->stay[s];
     const tw_nest *nest = w->nest;
     hull h = w->slide ? asks_of(w, s) : reads_of(w, stay->readers, stay->tensor, stay->depth);
     if (stay->slides) {
-        slide_on(w, s, &h, place);
+        slide_on(w, s, &h);
         return;
     }
     if (stay->maker == nest->n_ops - 1) { /* the output of the group */
@@ -225,7 +223,7 @@ static void find_stays(tw_nest_walk *w, int maker, int place)
 {
     const tw_nest *nest = w->nest;
     for (int s = nest->n_stays - 1; s >= 0; s--)
-        if (nest->stay[s].maker == maker && nest->stay[s].depth > place) find_stay(w, s, place);
+        if (nest->stay[s].maker == maker && nest->stay[s].depth > place) find_stay(w, s);
 }
 
 /* Everything that lies deeper than `place`, which moved; -1: everything. */

@@ -17,7 +17,7 @@ typedef struct tw_nest_walk {
         int64_t elems;   /* in that; 0: nothing is                                                      */
         int64_t moved;   /* rows by which the end of the window moved on; 0: it continues none          */
         int64_t number;  /* of windows with something new, so far                                       */
-        bool continues;  /* it goes on from the window before; otherwise a sweep begins with it        */
+        bool continues;  /* it goes on from the window before; otherwise a sweep begins with it         */
     } * slide;           /* of each stay that slides; NULL: none does */
 } tw_nest_walk;
 

@@ -141,6 +141,7 @@ typedef struct tw_joint_group {
     bool *any;   /* it has points          */
     int64_t step;
     bool begun, done, slides;
+    bool full; /* its driver's last execution, and all stores since, give back as much as they can */
     int64_t n_pending; /* commands that must come and are known          */
     int64_t n_seen;
     struct tw_joint_sequence { /* of its commands: numbers of todos, ticks of commands; -1: none */

@@ -377,12 +377,12 @@ tw_joint_part tw_joint_asked(const tw_joint_judge *j, const tw_joint_group *g, c
     return sum;
 }
 
-/* Whether the window goes on from where it is: as wide as it is, and not further back. */
+/* Whether the window goes on from where it is: no wider than it is, and not further back. */
 static bool goes_further(const tw_joint_hold *h, const tw_operand *shape, const tw_joint_part *asked)
 {
     for (int a = 0; a < shape->n_axes; a++) {
         tw_span is = h->now.region.axis[a], to = asked->region.axis[a];
-        if (a == h->slide.axis ? to.lo < is.lo : is.lo != to.lo || is.hi != to.hi) return false;
+        if (to.lo < is.lo || (a != h->slide.axis && to.hi > is.hi)) return false;
     }
     return h->now.any;
 }
@@ -395,35 +395,35 @@ static void note_rows(tw_joint_hold *h, const tw_operand *shape, int64_t moved)
     h->slide.moved = tw_max(h->slide.moved, moved);
 }
 
-/* The window after `place` moved: in the same sweep what is new begins where the window ended. */
-static void slide(const tw_joint_judge *j, const tw_joint_group *g, tw_joint_hold *h, int place)
+/* The next window: where it goes on, what is new begins where it ended. */
+static void slide(const tw_joint_judge *j, const tw_joint_group *g, tw_joint_hold *h)
 {
     const tw_operand *shape = &j->tensor[h->tensor].shape;
     tw_joint_part asked = tw_joint_asked(j, g, h);
-    bool same = place == h->depth - 1 && h->now.any;
     int64_t end = h->now.region.axis[h->slide.axis].hi, moved = 0;
     h->slide.fresh = asked;
     h->slide.continues = false;
-    h->slide.renews = !same || asked.any;
-    h->next = same && !asked.any ? h->now : asked;
+    h->slide.renews = asked.any;
+    h->next = asked.any ? asked : h->now;
     if (!asked.any) return;
-    if (same && goes_further(h, shape, &asked)) {
-        tw_span *fresh = &h->slide.fresh.region.axis[h->slide.axis];
+    if (goes_further(h, shape, &asked)) {
+        tw_span rows = asked.region.axis[h->slide.axis];
         h->slide.continues = true;
-        moved = tw_max(0, fresh->hi - end);
-        h->next.region.axis[h->slide.axis].hi = tw_max(fresh->hi, end);
-        fresh->lo = tw_max(fresh->lo, end);
+        h->next = h->now; /* as wide as before */
+        moved = tw_max(0, rows.hi - end);
+        h->slide.fresh.region = h->now.region;
+        h->slide.fresh.region.axis[h->slide.axis] = (tw_span){tw_max(rows.lo, end), rows.hi};
+        h->next.region.axis[h->slide.axis] = (tw_span){rows.lo, tw_max(rows.hi, end)};
         h->slide.fresh.any = h->slide.renews = moved > 0;
     }
     note_rows(h, shape, moved);
 }
 
 /* The windows at a depth of what an operator makes, -1: of what comes from outside; those that take before those that are taken from. */
-static void slide_all(const tw_joint_judge *j, tw_joint_group *g, int maker, int depth, int place)
+static void slide_all(const tw_joint_judge *j, tw_joint_group *g, int maker, int depth)
 {
     for (int h = g->n_holds - 1; h >= 0; h--)
-        if (g->hold[h].slide.is && g->hold[h].maker == maker && g->hold[h].depth == depth)
-            slide(j, g, &g->hold[h], place);
+        if (g->hold[h].slide.is && g->hold[h].maker == maker && g->hold[h].depth == depth) slide(j, g, &g->hold[h]);
 }
 
 /* Which loops of the driver move each loop of an operator: through what is read of what it makes. */
@@ -503,10 +503,10 @@ static void find_boxes(const tw_joint_judge *j, tw_joint_group *g, int place)
         for (int i = 0; i < g->n_ops; i++) g->any[d * g->n_ops + i] = false;
         driver_box(g, d);
         for (int i = g->n_ops - 2; i >= 0; i--) {
-            slide_all(j, g, i, d, place);
+            slide_all(j, g, i, d);
             producer_box(j, g, d, i);
         }
-        slide_all(j, g, -1, d, place);
+        slide_all(j, g, -1, d);
     }
 }
 

@@ -362,12 +362,17 @@ static void note_target(const tw_joint_at *s)
     note_write(slot_of(s, todo->dst, todo->run), &made, s->event->end_cycle);
 }
 
+static bool is_last(const tw_joint_at *s)
+{
+    return s->at.instr->op == TW_EXEC && s->op == &s->group->op[s->group->n_ops - 1];
+}
+
 /* The last who reads a hold gives it back; or, where others might have read it in the last step of its run and did not, the last
- * execution of that step. */
+ * execution of that step or, when that has given back enough, a store behind it. */
 static bool check_giver(const tw_joint_at *s, const tw_joint_hold *h, tw_joint_slot *slot, const char *name)
 {
     const struct tw_joint_reader *reader = &slot->reader;
-    bool last = s->at.instr->op == TW_EXEC && s->op == &s->group->op[s->group->n_ops - 1];
+    bool last = is_last(s) || s->group->full;
     if (s->j->in.unhurried || reader->full || reader->tick == s->at.row->tick) return true;
     if (reader->tick >= 0 && (reader->step == s->todo->step || h->read_once || h->divided_by >= 0))
         return tw_fault_at(&s->at, "gives buffer %s back, command %" PRId64 " reads it last", name, reader->tick);
@@ -413,6 +418,8 @@ static void settle(const tw_joint_at *s)
     note_target(s);
     for (int i = 0; i < s->at.instr->n_gives; i++)
         if (!give(s, s->at.instr->gives[i])) return;
+    if (s->at.instr->op != TW_LOAD)
+        s->group->full = (is_last(s) || s->group->full) && s->at.instr->n_gives == TW_MAX_GIVES;
 }
 
 static void count(const tw_joint_at *s, const tw_moved *moved)

@@ -212,6 +212,15 @@ static bool goes_on(const walk *w, const tw_joint_hold *h, const tw_box *sub)
     return true;
 }
 
+/* A buffer is as large as all that its hold may have to hold, also where padding leaves nobody who reads it. */
+static void note_size(const tw_joint_judge *j, tw_joint_hold *h)
+{
+    if (h->per || h->divided_by >= 0 || !h->now.any) return;
+    h->most =
+        tw_max(h->most, tw_verify_dtype_units(j->known.scene->unit, tw_joint_dtype(j, h),
+                                              tw_verify_region_elems(&j->tensor[h->tensor].shape, &h->now.region)));
+}
+
 /* A new stretch of a hold begins unless it goes on as it was. */
 static void commit(walk *w, tw_joint_hold *h, const tw_box *sub, bool always)
 {
@@ -224,6 +233,7 @@ static void commit(walk *w, tw_joint_hold *h, const tw_box *sub, bool always)
         h->current = NULL;
     }
     h->now = h->next;
+    note_size(w->j, h);
 }
 
 static void divide_holds(walk *w, int number, const tw_box *sub, bool first)
