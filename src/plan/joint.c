@@ -36,7 +36,7 @@ static int64_t units_at(const tw_joint_plan *joint, int memory, int64_t cycle)
         tw_span life = joint->timeline.life[s];
         const tw_pool_use *pool = &joint->timeline.pool[s];
         if (joint->program->stay[s]->memory == memory && life.lo <= cycle && cycle < tw_max(life.hi, life.lo + 1))
-            sum += pool->peak * pool->slot_units;
+            sum += tw_stay_units(joint->program->stay[s], pool->peak);
     }
     return sum;
 }

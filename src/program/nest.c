@@ -15,6 +15,11 @@
 /* Steps of one group: more are refused instead of walked for hours. */
 static const int64_t most_steps = INT64_C(1) << 28;
 
+/* Of a window that slides, most of all steps: rows of it, by which it moves on, that stay; and elements of a row. */
+typedef struct tw_slide_rows {
+    int64_t window, moved, kept, row;
+} tw_slide_rows;
+
 typedef struct builder {
     tw_nest *nest;
     tw_arena *arena;
@@ -22,6 +27,7 @@ typedef struct builder {
     int room; /* stays that there is room for */
     int64_t
         sharing[TW_MAX_GROUP_OPS]; /* of each operator: lanes with sums of the same elements, 0: not known yet */
+    tw_slide_rows *rows;           /* of each stay */
 } builder;
 
 static const tw_platform_view *view_of(const tw_nest *nest, int k)
@@ -135,6 +141,7 @@ static void settle_hold(const tw_nest *nest, tw_stay *s)
         if (map->hold[h].tensor != s->tensor || map->hold[h].memory != s->memory) continue;
         if (map->hold[h].depth >= 0) s->depth = map->hold[h].depth;
         if (map->hold[h].slots > 0) s->slots = map->hold[h].slots;
+        s->slides = map->hold[h].slide > 0;
         s->loc = map->hold[h].loc;
     }
 }
@@ -380,18 +387,38 @@ static void follow_loops(const tw_nest *nest, int k, moved_by moved)
         }
 }
 
-/* Loops that may leave an operator without work, because everything that is read of its output is padding. */
-static unsigned emptying_loops(const tw_nest *nest, int k, moved_by moved)
+/* Loops that may leave an operator without work, because everything that is read of its output is padding: any, where something behind it is
+ * padded, since an operator without work leaves those before it without, whichever of their loops move. */
+static unsigned emptying_loops(const tw_nest *nest, int k)
 {
-    const tw_op *op = nest->op[k].op;
-    bool clipped = false;
-    unsigned loops = 0;
-    for (int j = k + 1; j < nest->n_ops; j++) /* what is behind it may leave those before without work */
+    for (int j = k + 1; j < nest->n_ops; j++)
         for (int o = 0; o < tw_op_output(nest->op[j].op); o++)
-            if (maker_of(nest, nest->op[j].op->operand[o].tensor) >= 0)
-                clipped |= tw_op_clipped(nest->op[j].op) >> o & 1;
-    for (int l = 0; l < op->n_loops && clipped; l++) loops |= moved[k][l];
-    return loops;
+            if (maker_of(nest, nest->op[j].op->operand[o].tensor) >= 0 && (tw_op_clipped(nest->op[j].op) >> o & 1))
+                return ~0u;
+    return 0;
+}
+
+static int slide_loop(const tw_nest *nest, const tw_stay *s)
+{
+    for (int h = 0; h < nest->map->n_holds; h++)
+        if (nest->map->hold[h].tensor == s->tensor && nest->map->hold[h].memory == s->memory)
+            return nest->map->hold[h].slide - 1;
+    return -1;
+}
+
+/* The axis along which a window slides: the one that the loop moves; -1: there is none, -2: there are several. */
+static int slide_axis(const tw_nest *nest, const tw_stay *s, moved_by moved)
+{
+    int axis = -1, loop = slide_loop(nest, s);
+    for (int a = 0; a < nest->model->tensor[s->tensor].n_axes; a++) {
+        unsigned loops = 0;
+        for (int k = 0; k < nest->n_ops; k++)
+            for (int o = 0; o < nest->op[k].op->n_operands; o++)
+                if (nest->op[k].op->operand[o].tensor == s->tensor)
+                    loops |= loops_of_axis(&nest->op[k].op->operand[o].axis[a], moved[k]);
+        if (loops >> loop & 1) axis = axis == -1 ? a : -2;
+    }
+    return axis;
 }
 
 static void find_loops(tw_nest *nest)
@@ -406,12 +433,38 @@ static void find_loops(tw_nest *nest)
             stay->loops |= moved[stay->which][__builtin_ctz(left)];
         for (int k = 0; k < nest->n_ops; k++) {
             const tw_op *op = nest->op[k].op;
-            if (stay->readers >> k & 1) stay->loops |= emptying_loops(nest, k, moved);
+            if (stay->readers >> k & 1) stay->loops |= emptying_loops(nest, k);
             for (int o = 0; o < op->n_operands; o++)
                 for (int a = 0; a < op->operand[o].n_axes && op->operand[o].tensor == stay->tensor; a++)
                     stay->loops |= loops_of_axis(&op->operand[o].axis[a], moved[k]);
         }
+        if (stay->slides) stay->axis = slide_axis(nest, stay, moved);
     }
+}
+
+/* Why a window cannot slide as it should; NULL: it can. */
+static const char *why_not_slide(const tw_nest *nest, const tw_stay *s, int loop)
+{
+    const tw_machine *machine = nest->op[s->which].machine;
+    if (s->depth == 0 || nest->map->cut[s->depth - 1].loop != loop)
+        return "what is made of it is held longer, and it as long";
+    return s->axis == -1       ? "the loop does not move it"
+           : s->axis == -2     ? "the loop moves more than one axis of it"
+           : s->by_sub         ? "it is held for parts of a step"
+           : s->sums           ? "it is added up there in pieces"
+           : machine->arranged ? "the movers rearrange its tiles"
+                               : NULL;
+}
+
+static tw_status check_slide(const builder *b, tw_stay *s)
+{
+    const tw_nest *nest = b->nest;
+    if (!s->slides) return TW_OK;
+    int loop = slide_loop(nest, s);
+    const char *why = why_not_slide(nest, s, loop);
+    if (!why) return TW_OK;
+    return tw_diag_error(b->diag, s->loc, "'%s' cannot slide along '%s' in '%s': %s", tensor_name(nest, s->tensor),
+                         nest->op[nest->n_ops - 1].op->loop[loop].name, memory_name(nest, s->memory), why);
 }
 
 static tw_status settle_stay(const builder *b, tw_stay *s)
@@ -567,6 +620,8 @@ static tw_status settle(builder *b)
     nest->depths = (uint64_t)1 << nest->n_places;
     for (int s = 0; s < nest->n_stays; s++) {
         TW_TRY(settle_stay(b, &nest->stay[s]));
+        TW_TRY(check_slide(b, &nest->stay[s]));
+        nest->any_slides |= nest->stay[s].slides;
         TW_TRY(check_lanes(b, &nest->stay[s]));
         nest->depths |= (uint64_t)1 << nest->stay[s].depth;
     }
@@ -741,6 +796,23 @@ static int64_t held_elems(const tw_nest_walk *w, int s)
     return most;
 }
 
+/* Rows of the window, and how many of them come ahead of it and stay: each as many as most, and as long as the longest. */
+static bool measure_slide(builder *b, const tw_nest_walk *w, int s)
+{
+    tw_stay *stay = &b->nest->stay[s];
+    tw_slide_rows *most = &b->rows[s];
+    const struct tw_nest_slide *slide = &w->slide[s];
+    if (w->elems[s] == 0) return true;
+    int64_t rows = tw_span_len(w->region[s].axis[stay->axis]), fresh = tw_span_len(slide->fresh.axis[stay->axis]);
+    most->window = tw_max(most->window, rows);
+    most->moved = tw_max(most->moved, slide->moved);
+    if (slide->continues && slide->elems > 0) most->kept = tw_max(most->kept, rows - fresh);
+    most->row = tw_max(most->row, w->elems[s] / rows);
+    return tw_ckd_mul(most->row * most->window, stay->elem_units, &stay->size) && stay->size <= INT64_MAX / 4 &&
+           tw_ckd_mul(most->row * most->moved, stay->elem_units, &stay->ahead) && stay->ahead <= INT64_MAX / 4 &&
+           tw_ckd_mul(most->row * most->kept, stay->elem_units, &stay->kept);
+}
+
 static tw_status measure_step(builder *b, const tw_nest_walk *w)
 {
     tw_nest *nest = b->nest;
@@ -753,8 +825,9 @@ static tw_status measure_step(builder *b, const tw_nest_walk *w)
     for (int s = 0; s < nest->n_stays; s++) {
         tw_stay *stay = &nest->stay[s];
         if (stay->per) TW_TRY(check_pieces(b, w, stay));
-        int64_t units, elems = held_elems(w, s);
-        if (!tw_ckd_mul(elems, stay->elem_units, &units) || units > INT64_MAX / 4)
+        int64_t units = 0, elems = stay->slides ? 0 : held_elems(w, s);
+        if (!tw_ckd_mul(elems, stay->elem_units, &units) || units > INT64_MAX / 4 ||
+            (stay->slides && !measure_slide(b, w, s)))
             return tw_diag_error(b->diag, stay->loc, "'%s' in '%s' takes more than 2^61 units",
                                  tensor_name(nest, stay->tensor), memory_name(nest, stay->memory));
         stay->size = tw_max(stay->size, units);
@@ -789,7 +862,8 @@ static tw_status measure(builder *b, tw_arena *scratch)
 {
     tw_nest_walk w;
     TW_TRY(tw_nest_walk_init(&w, b->nest, scratch));
-    for (; !w.done; tw_nest_walk_next(&w)) TW_TRY(measure_step(b, &w));
+    TW_ALLOC(scratch, b->rows, b->nest->n_stays);
+    for (; !w.done; tw_nest_walk_next(&w), b->nest->n_steps++) TW_TRY(measure_step(b, &w));
     return TW_OK;
 }
 
@@ -842,7 +916,11 @@ static tw_status refuse_size(const tw_joint *joint, int memory, int64_t need, tw
     diag->short_by = need - mem->size;
     for (int i = 0; i < joint->n_stays; i++) {
         const tw_stay *s = joint->stay[i];
-        if (s->memory == memory)
+        if (s->memory == memory && s->slides)
+            tw_diag_note(diag, s->loc, "'%s' takes %" PRId64 " in '%s', where it slides",
+                         joint->model->tensor[s->tensor].name, tw_stay_units(s, s->slots),
+                         joint->platform->memory[memory].name);
+        else if (s->memory == memory)
             tw_diag_note(diag, s->loc, "'%s' takes %" PRId64 " x %" PRId64 " in '%s'",
                          joint->model->tensor[s->tensor].name, s->slots, s->size,
                          joint->platform->memory[memory].name);
@@ -858,14 +936,17 @@ static bool lay_stay(const tw_joint *joint, int group, tw_stay *s, tw_buffer *bu
     int64_t align = joint->platform->memory[s->memory].is.align;
     s->first = *n;
     for (int64_t slot = 0; slot < s->slots; slot++) {
-        int64_t at = tw_cdiv(*end, align) * align;
-        if (!tw_ckd_add(at, s->size, end) || *end > INT64_MAX / 2) return false;
+        bool ahead = s->slides && slot > 0;
+        int64_t at = ahead ? *end : tw_cdiv(*end, align) * align, size = ahead ? s->ahead : s->size;
+        if (!tw_ckd_add(at, size, end) || *end > INT64_MAX / 2) return false;
         for (int lane = 0; lane < s->lanes; lane++)
             buffer[(*n)++] = (tw_buffer){.memory = s->memory,
                                          .operand = s->tensor,
                                          .slot = (int)slot,
                                          .offset = at,
-                                         .size = s->size,
+                                         .size = size,
+                                         .circular = s->slides,
+                                         .inside = ahead,
                                          .pool = s->number,
                                          .lane = lane,
                                          .group = group};
@@ -886,6 +967,14 @@ static tw_status lay_memory(tw_joint *joint, tw_nest *nest, int memory, tw_buffe
     return TW_OK;
 }
 
+/* Windows that slide have their addresses to themselves. */
+static bool any_slides(const tw_joint *joint, int memory)
+{
+    for (int i = 0; i < joint->n_stays; i++)
+        if (joint->stay[i]->memory == memory && joint->stay[i]->slides) return true;
+    return false;
+}
+
 static tw_status lay_out(tw_joint *joint, tw_nest *nest, const tw_work *work)
 {
     int64_t n = 0;
@@ -899,7 +988,7 @@ static tw_status lay_out(tw_joint *joint, tw_nest *nest, const tw_work *work)
     for (int m = 1; m < joint->platform->n_memories; m++) {
         for (int g = 0; g < joint->n_nests; g++) TW_TRY(lay_memory(joint, &nest[g], m, buffer, work->diag));
         if (joint->used[m] <= joint->platform->memory[m].is.size) continue;
-        if (joint->n_ranks == 1) return refuse_size(joint, m, joint->used[m], work->diag);
+        if (joint->n_ranks == 1 || any_slides(joint, m)) return refuse_size(joint, m, joint->used[m], work->diag);
         TW_TRY(tw_joint_pack(joint, m, buffer, work));
     }
     return TW_OK;

@@ -34,16 +34,26 @@ typedef struct tw_stay {
     unsigned loops;      /* of the driver: its region moves with them                                          */
     bool by_sub;         /* held for a sub-step of its only reader                                               */
     bool sums;           /* elements are of the accumulator's type                                               */
+    bool slides;         /* a window, along the loop of the last place of its depth, in a circular buffer        */
+    int axis;            /* along which it does                                                                  */
     unsigned per;        /* dimensions that the memory is private to                                             */
     int lanes;           /* buffers of a slot                                                                    */
     int64_t slots, size; /* buffers in turn; units of one                                                        */
     int since, until;    /* ranks of the first and the last group that it lives in, see nestshare.h              */
+    int64_t ahead;       /* of a window that slides: units of each buffer but the first                          */
+    int64_t kept;        /* and of what stays from one step to the next                                          */
     bool crosses;        /* another group makes the tensor, or reads it */
     int64_t elem_units;  /* of an element in its buffer                                                          */
     int64_t moved_units; /* of an element in a transfer                                                          */
     int32_t first,
         number; /* its first buffer; its number over all groups, which counts belong to                 */
 } tw_stay;
+
+/* Units of the first n of its buffers. */
+static inline int64_t tw_stay_units(const tw_stay *s, int64_t n)
+{
+    return s->slides && n > 0 ? s->size + (n - 1) * s->ahead : n * s->size;
+}
 
 /* One operator of the group, on its compute engine. */
 typedef struct tw_nest_op {
@@ -69,9 +79,11 @@ typedef struct tw_nest {
     int n_ops;
     tw_nest_op *op;
     int n_places;
+    int64_t n_steps;
     int n_stays;
     tw_stay *stay;
     uint64_t depths; /* bit d: a stay has this depth; all places are one, too */
+    bool any_slides;
     bool prefetches;
     int n_after; /* groups that must be over before this one begins */
     int after[TW_MAX_GROUPS];
@@ -112,6 +124,7 @@ typedef struct tw_nest_cursor tw_nest_cursor;
 /* NULL when out of memory. Everything is allocated in `arena`. */
 tw_nest_cursor *tw_nest_cursor_new(const tw_joint *joint, int group, tw_arena *arena);
 /* The commands of the next step, without their times: *out is good until the next call. Returns how many, 0 at the end, -1
- * when out of memory, -2 when more holds end with one command than it can give back. */
+ * when out of memory, -2 when more holds end with one command than it can give back, -3 when rows of a window that slides are asked for
+ * in a step in which nobody reads them. */
 int tw_nest_cursor_next(tw_nest_cursor *cursor, tw_event **out);
 #endif

@@ -140,7 +140,7 @@ static void collect_waits(const tw_async *s, command *c, const tw_instr *in)
     if (in->op == TW_LOAD && in->src[0] < 0 && (in->partial || in->crosses))
         wait_for(&c->data, &s->returned[in->tile]);
     if (in->dst < 0) return;
-    if (in->takes && in->op == TW_EXEC && s->engine[in->engine].late) {
+    if (in->takes && in->op == TW_EXEC && s->engine[in->engine].late && !s->buffer[in->dst].circular) {
         c->late = &s->unused[in->dst];
         return;
     }
@@ -228,7 +228,8 @@ static tw_status schedule(tw_async *s, command *c)
     TW_TRY(price(s, engine, priced, c->work));
     c->end = c->start + priced->cycles;
     c->busy_end = c->own_end = c->start + priced->busy;
-    int64_t stall = c->late ? tw_max(0, c->late->at - c->end) : 0; /* at its end, so long is its engine busy besides */
+    int64_t stall =
+        c->late ? tw_max(0, c->late->at - c->end) : 0; /* at its end, so long is its engine busy besides */
     c->end += stall;
     c->busy_end += stall;
     if (s->ports && first->op != TW_EXEC) pass_ports(s, c);

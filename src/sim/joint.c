@@ -36,6 +36,10 @@ static tw_status explain(const runner *r, int g, int why)
 {
     if (why == -1) return TW_ERR_NOMEM;
     const tw_group_map *map = r->joint->nest[g].map;
+    if (why == -3)
+        return tw_diag_infeasible(r->clock.diag, map->loc,
+                                  "a window of group '%s' cannot slide: what is new is not read in the same step",
+                                  map->name);
     return tw_diag_infeasible(r->clock.diag, map->loc, "more than %d buffers of group '%s' are given back at once",
                               TW_MAX_GIVES, map->name);
 }
@@ -288,6 +292,7 @@ static tw_status finish(runner *r)
         use->memory = r->joint->platform->memory[s->memory].name;
         use->slots = s->slots;
         use->slot_units = s->size;
+        if (s->slides) use->ahead_units = s->ahead;
     }
     if (r->energy_fj > INT64_MAX)
         return tw_diag_error(r->clock.diag, r->clock.loc, "the energy of '%s' exceeds 2^63 fJ", r->clock.name);

@@ -52,6 +52,7 @@ typedef struct tw_joint_todo { /* a command that must come */
     int64_t step;
     int64_t number; /* within its group, as the rules have the order */
     bool takes, accumulates;
+    bool continues; /* it brings what is new in a window that slides, behind the one before */
     int n_src;
     tw_joint_source src[TW_MAX_OPERANDS];
     int dst; /* hold, -1: the tensor in memory 0 */
@@ -103,7 +104,17 @@ typedef struct tw_joint_hold {
     unsigned through;        /* operators that read it, or what is filled from it          */
     int first;               /* buffer of slot 0, lane 0; -1: it has none                   */
     tw_joint_part now, next; /* in this step, and in the next one             */
-    tw_joint_run *current;   /* NULL: nobody needed it so far                   */
+    struct tw_joint_slide {
+        bool is;             /* a window slides here: `now` and `next` are where it lies                      */
+        int loop, axis;      /* of the driver, and of the tensor: which moves it, along which                 */
+        tw_joint_part fresh; /* what is new in `next`                                                         */
+        bool continues;      /* it lies behind the end of `now`; otherwise it is all of the window            */
+        bool renews;         /* something new comes, or another sweep begins                                  */
+        int64_t window, moved, row; /* most rows of a window, by which it moves on; most elements of a row    */
+        int last;                   /* slot that was taken last, -1: none                                     */
+        int64_t behind, came;       /* when all windows so far are free; when the last one started to come     */
+    } slide;
+    tw_joint_run *current; /* NULL: nobody needed it so far                   */
     tw_joint_run *unused;
     int64_t n_runs, n_given;
     tw_joint_slot *slot;
@@ -134,7 +145,8 @@ typedef struct tw_joint_group {
     tw_box *box; /* per depth and operator */
     bool *any;   /* it has points          */
     int64_t step;
-    bool begun, done;
+    bool begun, done, slides;
+    bool full;         /* its driver's last execution, and all stores since, give back as much as they can */
     int64_t n_pending; /* commands that must come and are known          */
     int64_t n_seen;
     struct tw_joint_sequence { /* of its commands: numbers of todos, ticks of commands; -1: none */
@@ -234,7 +246,9 @@ static inline bool tw_joint_has_points(const tw_joint_group *g, int depth, int o
     return g->any[depth * g->n_ops + op];
 }
 /* The next step; the place that moved, -1: there is none. */
-int tw_joint_next(tw_joint_group *g);
+int tw_joint_next(const tw_joint_judge *j, tw_joint_group *g);
+/* What is asked of a hold as the boxes stand, where windows slide; of one that slides itself, what it asks for is new. */
+tw_joint_part tw_joint_asked(const tw_joint_judge *j, const tw_joint_group *g, const tw_joint_hold *h);
 /* What a hold holds as the boxes stand; `sub`: the box of its sub-step, NULL: whole. */
 tw_joint_part tw_joint_region(const tw_joint_judge *j, const tw_joint_group *g, const tw_joint_hold *h,
                               const tw_box *sub);

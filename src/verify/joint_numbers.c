@@ -92,6 +92,17 @@ static int64_t bytes_per_unit(const tw_joint_judge *j)
     return wide ? (int64_t)sizeof(double) : 1;
 }
 
+/* The buffers of a window that slides are one place: each names a window in it. */
+static void join_window(const tw_joint_judge *j, const tw_joint_hold *h, int buffer)
+{
+    tw_place *first = &j->runner->place[h->first], *p = &j->runner->place[buffer];
+    if (buffer > h->first) first->room += p->room;
+    *p = *first;
+    p->buffer = buffer;
+    p->rows = h->slide.window + (h->slots - 1) * h->slide.moved;
+    p->axis = h->slide.axis;
+}
+
 static tw_status init_buffers(tw_joint_judge *j)
 {
     j->runner->place = tw_places_new(j->known.scene, bytes_per_unit(j), j->arena);
@@ -100,7 +111,9 @@ static tw_status init_buffers(tw_joint_judge *j)
         tw_place *p = &j->runner->place[b];
         p->operand = j->in.buffer[b].operand;
         p->shape = &j->tensor[p->operand].shape;
-        p->dtype = held_dtype(j, &j->group[j->in.buffer[b].group].hold[j->hold_of[b]]);
+        const tw_joint_hold *h = &j->group[j->in.buffer[b].group].hold[j->hold_of[b]];
+        p->dtype = held_dtype(j, h);
+        if (h->slide.is) join_window(j, h, b);
     }
     return TW_OK;
 }

@@ -27,7 +27,8 @@ static void check_neighbours(tw_joint_judge *j, const tw_buffer *a, const tw_buf
 {
     const tw_scene *scene = j->known.scene;
     int64_t align = tw_max(1, j->in.platform->memory[b->memory].is.align), end = a ? a->offset + a->size : 0;
-    int64_t should = (end / align + (end % align > 0)) * align;
+    bool inside = a && b->circular && b->slot > 0 && a->pool == b->pool;
+    int64_t should = inside ? end : (end / align + (end % align > 0)) * align;
     tw_buffer_name name = tw_joint_buffer_name(j, (int)(b - scene->buffer), -1);
     if (b->offset != should)
         tw_fault_set(&j->fault, "layout: buffer %s lies at %" PRId64 ", it should lie at %" PRId64, name.text,
@@ -108,6 +109,13 @@ static bool belongs(const tw_joint_judge *j, const tw_joint_hold *h, int buffer)
     return b->group == h->group && b->operand == h->tensor && b->memory == h->memory;
 }
 
+/* The first of a circular buffer has room for a window, each other one for what comes ahead of it. */
+static int64_t window_units(const tw_joint_judge *j, const tw_joint_hold *h, int slot)
+{
+    int64_t rows = slot == 0 ? h->slide.window : h->slide.moved;
+    return tw_verify_dtype_units(j->known.scene->unit, tw_joint_dtype(j, h), rows * h->slide.row);
+}
+
 /* The buffer i of a hold is lane i mod lanes of slot i / lanes, and as large as all of them. */
 static bool check_buffer(tw_joint_judge *j, const tw_joint_hold *h, int64_t i)
 {
@@ -124,7 +132,13 @@ static bool check_buffer(tw_joint_judge *j, const tw_joint_hold *h, int64_t i)
                      "layout: lane %d of buffer %s has %" PRId64 " units at %" PRId64 ", lane 0 has %" PRId64
                      " at %" PRId64,
                      b->lane, name.text, b->size, b->offset, first->size, first->offset);
-    else if (b->size != j->in.buffer[h->first].size)
+    else if (b->circular != h->slide.is)
+        tw_fault_set(&j->fault, "layout: buffer %s is %s", name.text,
+                     b->circular ? "circular" : "no part of a circular one");
+    else if (h->slide.is && b->size != window_units(j, h, b->slot))
+        tw_fault_set(&j->fault, "layout: buffer %s has %" PRId64 " units, its window asks for %" PRId64, name.text,
+                     b->size, window_units(j, h, b->slot));
+    else if (!h->slide.is && b->size != j->in.buffer[h->first].size)
         tw_fault_set(&j->fault, "layout: buffer %s has %" PRId64 " units, slot 0 has %" PRId64, name.text, b->size,
                      j->in.buffer[h->first].size);
     return !j->fault.set;

@@ -29,7 +29,8 @@ static void add(char *text, const char *fmt, ...)
 static void draw_machine(draw *d)
 {
     bool middle = toss(d, 3);
-    add(d->machine, "machine: m\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited, energy: 20 pJ}\n");
+    add(d->machine,
+        "machine: m\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited, energy: 20 pJ}\n");
     if (middle) add(d->machine, "  - {name: l2, size: %d, energy: 3 pJ}\n", (int)pick(d, 2000, 20000));
     add(d->machine, "  - {name: l1, size: %d, align: %d, energy: 1 pJ}\nengines:\n", (int)pick(d, 600, 6000),
         (int)(1 << pick(d, 0, 3)));
@@ -47,7 +48,8 @@ static void draw_machine(draw *d)
     add(d->machine, "  - {name: mac, computes: [multiply-add, add, max, map], memory: l1, energy: 1 pJ%s, cost: {",
         toss(d, 4) ? ", tile_multiple: 2" : "");
     if (toss(d, 2))
-        add(d->machine, "array: [%d, %d], latency: %d}}\n", (int)pick(d, 1, 8), (int)pick(d, 1, 8), (int)pick(d, 0, 9));
+        add(d->machine, "array: [%d, %d], latency: %d}}\n", (int)pick(d, 1, 8), (int)pick(d, 1, 8),
+            (int)pick(d, 0, 9));
     else
         add(d->machine, "latency: %d, per_cycle: %d}}\n", (int)pick(d, 0, 9), (int)pick(d, 1, 16));
 }
@@ -61,7 +63,8 @@ static void draw_workload(draw *d)
         int out = (int)pick(d, 1, 4), kernel = (int)(1 + 2 * pick(d, 0, 1));
         if (before >= 0 && toss(d, 3)) {
             add(d->workload,
-                "  - {name: o%d, op: add, shape: [%d, %d, %d], dtype: i8, out_dtype: i8, inputs: {ifm: t%d, w: t%d}, "
+                "  - {name: o%d, op: add, shape: [%d, %d, %d], dtype: i8, out_dtype: i8, inputs: {ifm: t%d, w: "
+                "t%d}, "
                 "output: t%d}\n",
                 i, c, side, side, i, before, i + 1);
             before = -1;
@@ -69,7 +72,8 @@ static void draw_workload(draw *d)
         }
         if (toss(d, 5) && side >= 6) {
             add(d->workload,
-                "  - {name: o%d, op: pool, shape: [%d, %d, %d], kernel: 2, stride: 2, dtype: i8, inputs: {ifm: t%d}, "
+                "  - {name: o%d, op: pool, shape: [%d, %d, %d], kernel: 2, stride: 2, dtype: i8, inputs: {ifm: "
+                "t%d}, "
                 "output: t%d}\n",
                 i, c, side, side, i, i + 1);
             side /= 2;
@@ -78,7 +82,8 @@ static void draw_workload(draw *d)
         }
         before = out == c ? i : -1;
         add(d->workload,
-            "  - {name: o%d, op: conv, shape: [%d, %d, %d], out: %d, kernel: %d, pad: %d, dtype: i8, out_dtype: i8, "
+            "  - {name: o%d, op: conv, shape: [%d, %d, %d], out: %d, kernel: %d, pad: %d, dtype: i8, out_dtype: "
+            "i8, "
             "accumulator: i32, inputs: {ifm: t%d}, output: t%d}\n",
             i, c, side, side, out, kernel, kernel / 2, i, i + 1);
         c = out;
@@ -126,10 +131,12 @@ static bool check(uint64_t seed)
         grouped = plan->joint != NULL;
         bool good = value_of(plan, measure) <= value_of(layers, measure) && least.cycles <= plan->sum.cycles &&
                     least.cycles <= layers->sum.cycles;
-        if (good && grouped) good = tw_plan_verify(ctx, plan, 0, NULL, &verdict) == TW_OK && verdict->checked && verdict->equal;
+        if (good && grouped)
+            good = tw_plan_verify(ctx, plan, 0, NULL, &verdict) == TW_OK && verdict->checked && verdict->equal;
         if (!good)
-            print_message("seed %llu\n%s\n%s\nlayers %g, groups %g, least %lld\n", (unsigned long long)seed, d.machine,
-                          d.workload, value_of(layers, measure), value_of(plan, measure), (long long)least.cycles);
+            print_message("seed %llu\n%s\n%s\nlayers %g, groups %g, least %lld\n", (unsigned long long)seed,
+                          d.machine, d.workload, value_of(layers, measure), value_of(plan, measure),
+                          (long long)least.cycles);
         CHECK(good);
         tw_arena_free(scratch);
     }

@@ -38,11 +38,11 @@ static void write(const drawn *d, char *text, size_t size)
 {
     size_t n = (size_t)snprintf(text, size, "workload: w\nops:\n");
     for (int i = 0; i < d->n; i++)
-        n += (size_t)snprintf(text + n, size - n,
-                              "  - {name: o%d, op: conv, shape: [2, %d, %d], out: 2, kernel: %d, stride: %d, pad: %d, dtype: "
-                              "i32, inputs: {ifm: t%d}, output: t%d}\n",
-                              i, (int)d->side[i], (int)d->side[i], (int)d->kernel[i], (int)d->stride[i],
-                              (int)d->pad[i], i, i + 1);
+        n += (size_t)snprintf(
+            text + n, size - n,
+            "  - {name: o%d, op: conv, shape: [2, %d, %d], out: 2, kernel: %d, stride: %d, pad: %d, dtype: "
+            "i32, inputs: {ifm: t%d}, output: t%d}\n",
+            i, (int)d->side[i], (int)d->side[i], (int)d->kernel[i], (int)d->stride[i], (int)d->pad[i], i, i + 1);
 }
 
 static void look(const drawn *d, int op, const bool *made, bool *read)
@@ -86,7 +86,8 @@ static void check(const drawn *d, uint64_t *random)
     tw_box tile = tw_box_of_op(driver), box[TW_MAX_GROUP_OPS];
     seen all = {0};
     for (int axis = 0; axis < 2; axis++) {
-        int64_t side = d->side[d->n], lo = tw_test_pick(random, 0, side - 1), hi = tw_test_pick(random, lo + 1, side);
+        int64_t side = d->side[d->n], lo = tw_test_pick(random, 0, side - 1),
+                hi = tw_test_pick(random, lo + 1, side);
         for (int l = 0; l < driver->n_loops; l++)
             if (strcmp(driver->loop[l].name, axis == 0 ? "oy" : "ox") == 0) tile.span[l] = (tw_span){lo, hi};
         for (int64_t i = lo; i < hi; i++) (axis == 0 ? all.row : all.column)[d->n][i] = true;
@@ -119,13 +120,15 @@ TEST(what_a_tile_needs_is_what_walking_its_points_reads)
 
 TEST(a_residual_add_reads_the_hull_of_both_ways)
 {
-    static const char text[] =
-        "workload: w\nops:\n"
-        "  - {name: a, op: conv, shape: [4, 56, 56], out: 4, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, accumulator: "
-        "i32, inputs: {ifm: x}, output: ta}\n"
-        "  - {name: b, op: conv, shape: [4, 56, 56], out: 4, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, accumulator: "
-        "i32, inputs: {ifm: ta}, output: tb}\n"
-        "  - {name: c, op: add, shape: [4, 56, 56], dtype: i8, out_dtype: i8, inputs: {ifm: tb, w: x}, output: tc}\n";
+    static const char text[] = "workload: w\nops:\n"
+                               "  - {name: a, op: conv, shape: [4, 56, 56], out: 4, kernel: 3, pad: 1, dtype: i8, "
+                               "out_dtype: i8, accumulator: "
+                               "i32, inputs: {ifm: x}, output: ta}\n"
+                               "  - {name: b, op: conv, shape: [4, 56, 56], out: 4, kernel: 3, pad: 1, dtype: i8, "
+                               "out_dtype: i8, accumulator: "
+                               "i32, inputs: {ifm: ta}, output: tb}\n"
+                               "  - {name: c, op: add, shape: [4, 56, 56], dtype: i8, out_dtype: i8, inputs: {ifm: "
+                               "tb, w: x}, output: tc}\n";
     tw_context *ctx = tw_context_new();
     const tw_model *model;
     CHECK_EQ(tw_model_parse(ctx, "w.yaml", text, &model), TW_OK);
