@@ -38,7 +38,8 @@ typedef struct tw_stay {
     int lanes;           /* buffers of a slot                                                                    */
     int64_t slots, size; /* buffers in turn; units of one                                                        */
     int since, until;    /* ranks of the first and the last group that it lives in, see nestshare.h              */
-    bool crosses;        /* another group makes the tensor, or reads it */
+    bool crosses;        /* another group makes the tensor, or reads it                                          */
+    bool comes;          /* another group makes it                                                               */
     int64_t elem_units;  /* of an element in its buffer                                                          */
     int64_t moved_units; /* of an element in a transfer                                                          */
     int32_t first,
@@ -73,8 +74,6 @@ typedef struct tw_nest {
     tw_stay *stay;
     uint64_t depths; /* bit d: a stay has this depth; all places are one, too */
     bool prefetches;
-    int n_after; /* groups that must be over before this one begins */
-    int after[TW_MAX_GROUPS];
 } tw_nest;
 
 /* Of buffers that share addresses: who takes those of whom. A buffer is taken for the first time when all that it follows were given
@@ -102,6 +101,12 @@ typedef struct tw_joint {
     tw_heirs heirs;
 } tw_joint;
 
+/* The tensor that a group makes for others. */
+static inline int tw_joint_output(const tw_joint *joint, int group)
+{
+    const tw_op *driver = joint->nest[group].op[joint->nest[group].n_ops - 1].op;
+    return driver->operand[tw_op_output(driver)].tensor;
+}
 /* TW_INFEASIBLE when it does not fit, or cannot be run as it was written. */
 TW_NODISCARD tw_status tw_joint_build(const tw_model *model, const tw_platform *platform, const tw_mapping *mapping,
                                       const tw_work *work, const tw_joint **out);
