@@ -891,20 +891,17 @@ static bool makes(const tw_nest *nest, int tensor)
     return driver->operand[tw_op_output(driver)].tensor == tensor;
 }
 
-/* The groups before this one that make what it reads. */
-static void find_before(tw_nest *nest, const tw_nest *all, int group)
+/* What the group reads and groups before it make. */
+static void find_crossing(tw_nest *nest, const tw_nest *all, int group)
 {
-    for (int g = 0; g < group; g++) {
-        bool reads = false;
+    for (int g = 0; g < group; g++)
         for (int s = 0; s < nest->n_stays; s++) {
             tw_stay *stay = &nest->stay[s];
             if (stay->maker >= 0 || !makes(&all[g], stay->tensor)) continue;
-            reads = stay->crosses = true;
+            stay->crosses = stay->comes = true;
             for (int i = 0; i < all[g].n_stays; i++)
                 all[g].stay[i].crosses |= all[g].stay[i].tensor == stay->tensor;
         }
-        if (reads) nest->after[nest->n_after++] = g;
-    }
 }
 
 static tw_status refuse_size(const tw_joint *joint, int memory, int64_t need, tw_diag *diag)
@@ -1022,7 +1019,7 @@ tw_status tw_joint_build(const tw_model *model, const tw_platform *platform, con
         nest[g] = (tw_nest){.model = model, .platform = platform, .map = &mapping->group[g], .group = g};
         builder b = {.nest = &nest[g], .arena = work->arena, .diag = work->diag};
         TW_TRY(build_nest(&b, work));
-        find_before(&nest[g], nest, g);
+        find_crossing(&nest[g], nest, g);
     }
     TW_TRY(number_stays(joint, nest, work->arena));
     tw_joint_live(joint, nest);

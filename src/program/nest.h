@@ -42,7 +42,8 @@ typedef struct tw_stay {
     int since, until;    /* ranks of the first and the last group that it lives in, see nestshare.h              */
     int64_t ahead;       /* of a window that slides: units of each buffer but the first                          */
     int64_t kept;        /* and of what stays from one step to the next                                          */
-    bool crosses;        /* another group makes the tensor, or reads it */
+    bool crosses;        /* another group makes the tensor, or reads it                                          */
+    bool comes;          /* another group makes it                                                               */
     int64_t elem_units;  /* of an element in its buffer                                                          */
     int64_t moved_units; /* of an element in a transfer                                                          */
     int32_t first,
@@ -85,8 +86,6 @@ typedef struct tw_nest {
     uint64_t depths; /* bit d: a stay has this depth; all places are one, too */
     bool any_slides;
     bool prefetches;
-    int n_after; /* groups that must be over before this one begins */
-    int after[TW_MAX_GROUPS];
 } tw_nest;
 
 /* Of buffers that share addresses: who takes those of whom. A buffer is taken for the first time when all that it follows were given
@@ -114,6 +113,12 @@ typedef struct tw_joint {
     tw_heirs heirs;
 } tw_joint;
 
+/* The tensor that a group makes for others. */
+static inline int tw_joint_output(const tw_joint *joint, int group)
+{
+    const tw_op *driver = joint->nest[group].op[joint->nest[group].n_ops - 1].op;
+    return driver->operand[tw_op_output(driver)].tensor;
+}
 /* TW_INFEASIBLE when it does not fit, or cannot be run as it was written. */
 TW_NODISCARD tw_status tw_joint_build(const tw_model *model, const tw_platform *platform, const tw_mapping *mapping,
                                       const tw_work *work, const tw_joint **out);

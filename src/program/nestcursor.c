@@ -342,6 +342,17 @@ static unsigned inputs_of(const tw_nest_op *op, const tw_box *box)
     return inputs;
 }
 
+/* First what no other group makes, so that it need not wait for that one. */
+static bool ensure_inputs(tw_nest_cursor *c, const tw_nest_op *op, unsigned wanted, const tw_box *box)
+{
+    for (int crosses = 0; crosses < 2; crosses++)
+        for (int o = 0; o < tw_op_output(op->op); o++) {
+            if (!(wanted >> o & 1) || c->nest->stay[op->input[o]].comes != (crosses == 1)) continue;
+            if (!ensure(c, op->input[o], box)) return false;
+        }
+    return true;
+}
+
 static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
 {
     const tw_nest_op *op = &c->nest->op[k];
@@ -349,8 +360,7 @@ static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
     int first = c->n;
     tw_box box = tw_nest_sub_box(op, whole, sub);
     unsigned wanted = inputs_of(op, &box);
-    for (int o = 0; o < tw_op_output(op->op); o++)
-        if ((wanted >> o & 1) && !ensure(c, op->input[o], &box)) return false;
+    if (!ensure_inputs(c, op, wanted, &box)) return false;
     tw_instr *in = add(c, TW_EXEC, op->engine, k, tw_op_output(op->op));
     if (!in) return false;
     c->last_exec = c->n - 1;

@@ -54,10 +54,8 @@ typedef struct packer {
 static int made_at(const tw_joint *joint, int tensor)
 {
     int rank = -1;
-    for (int g = 0; g < joint->n_nests; g++) {
-        const tw_op *driver = joint->nest[g].op[joint->nest[g].n_ops - 1].op;
-        if (driver->operand[tw_op_output(driver)].tensor == tensor) rank = joint->nest[g].rank;
-    }
+    for (int g = 0; g < joint->n_nests; g++)
+        if (tw_joint_output(joint, g) == tensor) rank = joint->nest[g].rank;
     return rank;
 }
 

@@ -26,6 +26,7 @@ typedef struct runner {
     __int128 energy_fj;
     bool brief;
     bool freed;      /* something that groups wait for has come since they were looked at          */
+    int *open;       /* per tensor: groups that make it and have commands left                     */
     int32_t *left;   /* per buffer: times that it is still given back; NULL: none share addresses  */
     int32_t *before; /* per buffer: those that it follows and that are not given back for good     */
 } runner;
@@ -44,15 +45,13 @@ static tw_status explain(const runner *r, int g, int why)
                               TW_MAX_GIVES, map->name);
 }
 
-/* Whether the next command of the group has to wait until others have come: a group waits for those that make what it reads, and
- * who takes a buffer for the first time for the last use of those whose addresses it has. */
+/* Whether the next command of the group has to wait until others have come: who loads what other groups make, until these have no
+ * commands left, and who takes a buffer for the first time for the last use of those whose addresses it has. */
 static bool is_held_up(const runner *r, int g)
 {
-    const tw_nest *nest = &r->joint->nest[g];
     const stream *s = &r->stream[g];
     const tw_instr *in = &s->event[s->next].instr;
-    for (int i = 0; i < nest->n_after; i++)
-        if (!r->stream[nest->after[i]].over) return true;
+    if (in->op == TW_LOAD && in->crosses && r->open[in->tile] > 0) return true;
     return r->before && in->takes && r->before[in->dst] > 0;
 }
 
@@ -70,7 +69,7 @@ static tw_status refill(runner *r, int g)
     s->n = tw_nest_cursor_next(s->cursor, &s->event);
     if (s->n < 0) return explain(r, g, s->n);
     s->over = s->n == 0;
-    r->freed |= s->over;
+    if (s->over) r->freed |= --r->open[tw_joint_output(r->joint, g)] == 0;
     return TW_OK;
 }
 
@@ -238,6 +237,8 @@ static tw_status init(runner *r, const tw_work *work)
     for (int e = 0; e < platform->n_engines; e++) r->out->first_wait[e] = -1;
     TW_ALLOC(work->arena, r->out->life, r->joint->n_stays);
     for (int i = 0; i < r->joint->n_stays; i++) r->out->life[i].lo = INT64_MAX;
+    TW_ALLOC(work->scratch, r->open, r->joint->model->n_tensors);
+    for (int g = 0; g < r->joint->n_nests; g++) r->open[tw_joint_output(r->joint, g)]++;
     TW_ALLOC(work->scratch, r->stream, r->joint->n_nests);
     for (int g = 0; g < r->joint->n_nests; g++)
         if (!(r->stream[g].cursor = tw_nest_cursor_new(r->joint, g, work->scratch))) return TW_ERR_NOMEM;

@@ -1,8 +1,8 @@
 /* src/sim/joint.h - when every command of a program of groups runs.
  *
  * Each group is a stream in program order; engines run their commands in the order in which they are handed to them. Of the next
- * commands of all groups the one that can start first is next, of equals the group that stands first. A group that reads what
- * another one makes waits until that one has no commands left. docs/design/groups.md, 9 to 11, has the rules. */
+ * commands of all groups the one that can start first is next, of equals the group that stands first. Loads of what
+ * another group makes wait until that one has no commands left. docs/design/groups.md, 9 to 11, has the rules. */
 #ifndef TW_SIM_JOINT_H
 #define TW_SIM_JOINT_H
 #include "program/nest.h"

@@ -298,7 +298,7 @@ bool tw_joint_check_start(tw_joint_at *s, const tw_moved *moved);
 /* ---- joint_turn.c ---- */
 
 tw_joint_turns *tw_joint_turns_new(tw_joint_judge *j);
-/* Groups that make what this one reads have no commands left. */
+/* Groups that make what it loads have no commands left. */
 bool tw_joint_check_makers(const tw_joint_at *s);
 /* It came when it was its turn, and is remembered. */
 bool tw_joint_check_turn(const tw_joint_at *s);

@@ -26,19 +26,15 @@ typedef struct turn_list { /* the later ones at the end */
 struct tw_joint_turns {
     int n_units;
     int *first;               /* per engine: its unit 0 in all                                   */
-    bool *after;              /* per group and group: it reads what that one makes               */
     int64_t *since;           /* per group: number of the command behind its last one            */
     turn_list *above, *level; /* per unit: ready after the unit was free, just when it was       */
 };
 
-static bool reads_from(const tw_joint_group *g, const tw_joint_group *other)
+/* Whether a group makes the tensor for others. */
+static bool makes(const tw_joint_group *g, int tensor)
 {
-    const tw_op *driver = other->op[other->n_ops - 1].op;
-    int tensor = driver->operand[tw_op_output(driver)].tensor;
-    for (int i = 0; i < g->n_ops && g != other; i++)
-        for (int o = 0; o < tw_op_output(g->op[i].op); o++)
-            if (g->op[i].op->operand[o].tensor == tensor) return true;
-    return false;
+    const tw_op *driver = g->op[g->n_ops - 1].op;
+    return driver->operand[tw_op_output(driver)].tensor == tensor;
 }
 
 tw_joint_turns *tw_joint_turns_new(tw_joint_judge *j)
@@ -48,30 +44,37 @@ tw_joint_turns *tw_joint_turns_new(tw_joint_judge *j)
     tw_joint_turns *t = TW_NEW(j->arena, tw_joint_turns, 1);
     if (!t) return NULL;
     t->first = TW_NEW(j->arena, int, p->n_engines + 1);
-    t->after = TW_NEW(j->arena, bool, (int64_t)n *n + 1);
     t->since = TW_NEW(j->arena, int64_t, n + 1);
-    if (!t->first || !t->after || !t->since) return NULL;
+    if (!t->first || !t->since) return NULL;
     for (int e = 0; e < p->n_engines; e++) t->first[e + 1] = t->first[e] + (int)tw_units_count(j->known.scene, e);
     t->n_units = t->first[p->n_engines];
     t->above = TW_NEW(j->arena, turn_list, t->n_units + 1);
     t->level = TW_NEW(j->arena, turn_list, t->n_units + 1);
-    for (int g = 0; g < n; g++)
-        for (int k = 0; k < n; k++) t->after[g * n + k] = reads_from(&j->group[g], &j->group[k]);
     return t->above && t->level ? t : NULL;
 }
 
-static bool is_over(const tw_joint_group *g) { return g->done && g->n_pending == 0; }
+/* Whether the group has no commands left. */
+static bool is_over(tw_joint_judge *j, tw_joint_group *g)
+{
+    while (!g->done && g->n_pending == 0 && !j->fault.set && !j->no_memory)
+        j->no_memory |= tw_joint_advance(j, g) != TW_OK;
+    return g->done && g->n_pending == 0;
+}
+
+/* Whether a command waits for what other groups make. */
+static bool reads_others(const tw_joint_at *s)
+{
+    return s->at.instr->op == TW_LOAD && s->at.instr->src[0] == -1 && s->j->tensor[s->tensor].maker >= 0;
+}
 
 bool tw_joint_check_makers(const tw_joint_at *s)
 {
-    const tw_joint_group *g = s->group;
-    if (g->n_seen > 0) return true;
+    if (!reads_others(s)) return true;
     for (int k = 0; k < s->j->in.n_groups; k++) {
-        const tw_joint_group *other = &s->j->group[k];
-        const tw_op *driver = other->op[other->n_ops - 1].op;
-        if (s->j->turns->after[g->number * s->j->in.n_groups + k] && !is_over(other))
+        tw_joint_group *other = &s->j->group[k];
+        if (other != s->group && makes(other, s->tensor) && !is_over(s->j, other))
             return tw_fault_at(&s->at, "comes before group '%s' has made '%s'", other->map->name,
-                               s->j->in.model->tensor[driver->operand[tw_op_output(driver)].tensor].name);
+                               s->j->in.model->tensor[s->tensor].name);
     }
     return true;
 }
@@ -137,10 +140,9 @@ static const turn *find_since(const turn_list *list, int64_t since, int64_t read
 static int64_t could_come(const tw_joint_at *s)
 {
     const tw_joint_turns *t = s->j->turns;
-    int mine = s->group->number, n = s->j->in.n_groups;
-    int64_t since = t->since[mine];
-    for (int k = 0; k < n; k++)
-        if (t->after[mine * n + k]) since = tw_max(since, t->since[k]);
+    int64_t since = t->since[s->group->number];
+    for (int k = 0; k < s->j->in.n_groups && reads_others(s); k++)
+        if (makes(&s->j->group[k], s->tensor)) since = tw_max(since, t->since[k]);
     if (!s->at.instr->takes) return since;
     const tw_joint_slot *slot = &s->group->hold[s->todo->dst].slot[s->j->in.buffer[s->at.instr->dst].slot];
     return slot->given >= 0 ? since : tw_max(since, slot->behind);

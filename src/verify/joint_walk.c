@@ -178,6 +178,26 @@ static bool open_runs(walk *w, int hold)
     return true;
 }
 
+/* Whether an operator of another group makes the tensor. */
+static bool comes_from_others(const walk *w, int tensor)
+{
+    int maker = w->j->tensor[tensor].maker;
+    for (int i = 0; i < w->g->n_ops; i++)
+        if (w->g->op[i].map->op == maker) return false;
+    return maker >= 0;
+}
+
+/* What the box reads is there: first what no other group makes; `any`: bit o: it reads some of operand o. */
+static bool ensure_inputs(walk *w, const tw_joint_op *o, const tw_box *box, unsigned any)
+{
+    for (int others = 0; others < 2; others++)
+        for (int i = 0; i < tw_op_output(o->op); i++)
+            if ((any >> i & 1) && comes_from_others(w, o->op->operand[i].tensor) == (others == 1) &&
+                !ensure(w, o->hold[i], box))
+                return false;
+    return !w->no_memory;
+}
+
 static void expect_exec(walk *w, int number, const tw_box *box)
 {
     tw_joint_op *o = &w->g->op[number];
@@ -186,12 +206,15 @@ static void expect_exec(walk *w, int number, const tw_box *box)
     if (!todo) return;
     todo->box = *box;
     todo->accumulates = !is_first(w->g, number, box);
+    unsigned any = 0;
     for (int i = 0; i < output; i++) {
-        tw_region region;
-        bool any = tw_verify_hull(o->op, i, box, &region);
-        if (any && !ensure(w, o->hold[i], box)) return;
-        if (w->no_memory) return;
-        reads(todo, any ? o->hold[i] : -1, any ? w->g->hold[o->hold[i]].current : NULL);
+        tw_region ignored;
+        if (tw_verify_hull(o->op, i, box, &ignored)) any |= 1u << i;
+    }
+    if (!ensure_inputs(w, o, box, any)) return;
+    for (int i = 0; i < output; i++) {
+        bool read = any >> i & 1;
+        reads(todo, read ? o->hold[i] : -1, read ? w->g->hold[o->hold[i]].current : NULL);
     }
     if (!open_runs(w, o->hold[output])) return;
     writes(w, todo, o->hold[output], w->g->hold[o->hold[output]].current);

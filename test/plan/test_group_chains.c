@@ -310,6 +310,10 @@ static void judge(uint64_t seed, count *n)
         CHECK_EQ(status, TW_OK);
         CHECK(verdict->checked && verdict->executed && verdict->equal);
         const tw_work work = tw_context_work(ctx);
+        tw_summary measured;
+        CHECK_EQ(tw_joint_measure(plan->joint->program, NULL, &work, &measured), TW_OK);
+        CHECK_EQ(measured.cycles, plan->sum.cycles);
+        CHECK_EQ(measured.energy_fj, plan->sum.energy_fj);
         if (plan->joint->program->any_shares) judge_hasty(plan, &work, n);
         judge_overlap(plan, &work, &d.random);
     } else if (status != TW_INFEASIBLE) {
@@ -332,4 +336,53 @@ TEST(whatever_has_a_plan_in_little_memory_is_right)
            n, is.shared, is.refused, is.damaged);
     CHECK(is.shared > n / 10);
     CHECK(is.refused > n / 20);
+}
+
+/* ---- what comes before a group can begin ---- */
+
+typedef struct watch {
+    int64_t weights_at, mid_at, made_at; /* starts of the first loads of the second group; end of the first */
+} watch;
+
+static tw_status watch_command(void *user, const tw_rowset *row)
+{
+    watch *w = user;
+    const tw_instr *i = &row->event->instr;
+    if (i->group == 0) w->made_at = tw_max(w->made_at, row->end_cycle);
+    if (i->group == 1 && i->op == TW_LOAD && i->operand == 1 && w->weights_at < 0) w->weights_at = row->start_cycle;
+    if (i->group == 1 && i->op == TW_LOAD && i->operand == 0 && w->mid_at < 0) w->mid_at = row->start_cycle;
+    return TW_OK;
+}
+
+TEST(weights_of_the_next_group_come_while_this_one_computes)
+{
+    static const char machine[] =
+        "machine: m\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited}\n"
+        "  - {name: sram, size: 64 KiB}\nengines:\n"
+        "  - {name: dma, between: [dram, sram], cost: {latency: 10, per_cycle: 8}}\n"
+        "  - {name: mac, computes: [multiply-add], memory: sram, cost: {array: [4, 4], latency: 2}}\n";
+    static const char workload[] =
+        "workload: w\nops:\n"
+        "  - {name: a, op: conv, shape: [8, 8, 8], out: 8, kernel: 3, pad: 1, dtype: f32, output: mid}\n"
+        "  - {name: b, op: conv, shape: [8, 8, 8], out: 8, kernel: 3, pad: 1, dtype: f32, inputs: {ifm: mid}}\n";
+    static const char mapping[] = "groups:\n"
+                                  "  - {ops: [a], levels: [{at: sram, sizes: {oy: 4}}]}\n"
+                                  "  - {ops: [b], levels: [{at: sram, sizes: {oy: 4}}]}\n";
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *is;
+    const tw_mapping *map;
+    const tw_plan *plan;
+    tw_joint_timeline ignored;
+    watch w = {-1, -1, 0};
+    CHECK_EQ(tw_model_parse(ctx, "workload", workload, &model), TW_OK);
+    CHECK_EQ(tw_machine_parse(ctx, "machine", machine, &is), TW_OK);
+    CHECK_EQ(tw_mapping_parse(ctx, model, is, "mapping", mapping, &map), TW_OK);
+    CHECK_EQ(tw_plan_eval(ctx, model, is, map, &plan), TW_OK);
+    const tw_work work = tw_context_work(ctx);
+    const tw_row_sink sink = {watch_command, NULL, &w};
+    CHECK_EQ(tw_joint_run(plan->joint->program, &sink, &work, &ignored), TW_OK);
+    CHECK(w.weights_at >= 0 && w.weights_at < w.made_at / 2);
+    CHECK(w.mid_at >= w.made_at);
+    tw_context_free(ctx);
 }
