@@ -44,6 +44,12 @@ typedef struct tw_hold {
     int64_t slots;      /* buffers; 0: one                     */
 } tw_hold;
 
+/* A tensor that lies whole in a memory from the group that makes it to the last one that reads it. */
+typedef struct tw_group_resident {
+    tw_loc loc;
+    int tensor, memory; /* of the model, of the platform          */
+} tw_group_resident;
+
 typedef struct tw_group_op {
     int op;         /* of the model                                                                  */
     int view;       /* the compute engine that runs it, see tw_platform                                 */

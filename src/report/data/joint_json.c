@@ -149,7 +149,7 @@ static void write_depth(const tw_plan *plan, const tw_stay *stay, int group, tw_
 static void write_hold(const tw_plan *plan, int s, tw_json *j)
 {
     static const char *const from[] = {
-        [TW_FROM_TENSOR] = "tensor", [TW_FROM_STAY] = "hold", [TW_FROM_OP] = "operator"};
+        [TW_FROM_TENSOR] = "tensor", [TW_FROM_STAY] = "hold", [TW_FROM_OP] = "operator", [TW_FROM_GROUP] = "group"};
     const tw_joint *program = plan->joint->program;
     const tw_stay *stay = program->stay[s];
     const tw_link_count *link = &plan->joint->timeline.link[s];
@@ -162,6 +162,7 @@ static void write_hold(const tw_plan *plan, int s, tw_json *j)
     write_depth(plan, stay, group, j);
     tw_json_key_bool(j, "by_sub_step", stay->by_sub);
     tw_json_key_bool(j, "sums", stay->sums);
+    tw_json_key_bool(j, "resident", stay->stays || stay->from == TW_FROM_GROUP);
     tw_json_key_string(j, "from", from[stay->from]);
     tw_json_key_string(j, "mover", engine_name(plan, stay->engine));
     tw_json_key_string(j, "drain", engine_name(plan, stay->drain));

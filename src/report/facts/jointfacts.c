@@ -94,7 +94,9 @@ void tw_joint_kept_print(const tw_plan *plan, const tw_stay *stay, int group, tw
     const tw_nest *nest = &plan->joint->program->nest[group];
     const tw_op *driver = nest->op[nest->n_ops - 1].op;
     int loop[TW_MAX_LOOPS], n = loops_of(nest, stay->depth, loop);
-    if (stay->by_sub)
+    if (stay->stays || stay->from == TW_FROM_GROUP)
+        tw_text_printf(out, "resident");
+    else if (stay->by_sub)
         tw_text_printf(out, "for a part of a step");
     else if (n == 0)
         tw_text_printf(out, "all along");
