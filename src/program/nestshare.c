@@ -199,7 +199,7 @@ static void note_blocks(const packer *p, int rank, tw_diag *diag)
     const tw_platform_memory *memory = &joint->platform->memory[p->memory];
     for (int i = 0; i < joint->n_stays; i++) {
         const tw_stay *s = joint->stay[i];
-        if (s->memory == p->memory && s->size > 0 && s->since <= rank && s->until >= rank)
+        if (s->memory == p->memory && s->slots * s->size > 0 && s->since <= rank && s->until >= rank)
             tw_diag_note(diag, s->loc, "'%s' takes %" PRId64 " x %" PRId64 " in '%s'",
                          joint->model->tensor[s->tensor].name, s->slots, s->size, memory->name);
     }
@@ -231,7 +231,8 @@ static tw_status refuse(const packer *p, const tw_pack_result *r, tw_diag *diag)
 /* Without living earlier, exactly. */
 static tw_status solve(packer *p, tw_diag *diag)
 {
-    const tw_pack_options options = {.capacity = p->capacity};
+    enum { ENOUGH = 1 << 14 }; /* nodes, since mappings are built by the thousand */
+    const tw_pack_options options = {.capacity = p->capacity, .max_nodes = ENOUGH};
     tw_pack_result result;
     list_items(p);
     TW_TRY(tw_pack_solve(p->item, p->n, &options, p->scratch, &result));

@@ -295,6 +295,11 @@ static tw_status read_all(draw *d, tw_context *ctx, const tw_model **model, cons
     TW_TRY(tw_model_parse(ctx, "workload", d->workload, model));
     TW_TRY(tw_machine_parse(ctx, "machine", d->machine, machine));
     draw_mapping(d, *model);
+    for (int i = 0; i < d->n_ops; i++) { /* some of what stays is asked for at the end, too */
+        const tw_op *op = &(*model)->op[i];
+        if (d->home[i] && toss(d, 3))
+            ((tw_tensor *)(*model)->tensor)[op->operand[tw_op_output(op)].tensor].is_output = true;
+    }
     return tw_mapping_parse(ctx, *model, *machine, "mapping", d->mapping, mapping);
 }
 
