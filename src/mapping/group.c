@@ -687,5 +687,6 @@ tw_status tw_grouping_check_all(const tw_grouping *c)
     for (int g = 0; g < c->n; g++)
         if (check_name(c, g) != TW_OK || check_cover(c, g) != TW_OK || check_sources(c, g) != TW_OK)
             status = TW_ERR_INPUT;
-    return status;
+    TW_TRY(status);
+    return tw_grouping_check_residents(c);
 }

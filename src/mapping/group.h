@@ -46,6 +46,12 @@ typedef struct tw_hold {
     int slide;          /* 1 + loop of the driver along which a window slides there, 0: none does */
 } tw_hold;
 
+/* A tensor that lies whole in a memory from the group that makes it to the last one that reads it. */
+typedef struct tw_group_resident {
+    tw_loc loc;
+    int tensor, memory; /* of the model, of the platform          */
+} tw_group_resident;
+
 typedef struct tw_group_op {
     int op;         /* of the model                                                                  */
     int view;       /* the compute engine that runs it, see tw_platform                                 */

@@ -187,4 +187,5 @@ void tw_groups_print(const tw_mapping *mapping, const tw_model *model, const tw_
         print_unroll(&p, &c);
         print_reduce(&p);
     }
+    tw_residents_print(mapping, model, machine, out);
 }

@@ -113,6 +113,8 @@ tw_status tw_joint_hear(const tw_plan *plan, const tw_verify_options *options, c
                                .platform = program->platform,
                                .n_groups = plan->mapping->n_groups,
                                .group = plan->mapping->group,
+                               .n_residents = plan->mapping->n_residents,
+                               .resident = plan->mapping->resident,
                                .n_buffers = program->n_buffers,
                                .buffer = program->buffer,
                                .claims = &claims,

@@ -173,6 +173,14 @@ static int maker_of(const tw_nest *nest, int tensor)
     return -1;
 }
 
+/* The memory in which the tensor is resident, 0: it is not. */
+static int home_of(const tw_nest *nest, int tensor)
+{
+    for (int i = 0; i < nest->mapping->n_residents; i++)
+        if (nest->mapping->resident[i].tensor == tensor) return nest->mapping->resident[i].memory;
+    return 0;
+}
+
 /* The operand of operator k comes inwards from `from` (a stay, or -1: the tensor) through the memories first .. n - 1. */
 static tw_status come_in(builder *b, int k, int operand, int from, int first)
 {
@@ -281,18 +289,62 @@ static tw_status open_inside(builder *b, int j, int k, int operand)
     return TW_OK;
 }
 
+/* What another group made and left in a memory comes inwards from there. */
+static tw_status open_resident(builder *b, int k, int operand, int home)
+{
+    tw_nest *nest = b->nest;
+    int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES], n = path_of(nest, k, operand, memory, own), first = 0;
+    while (first < n && memory[first] != home) first++;
+    assert(first < n);
+    tw_stay like = {.tensor = nest->op[k].op->operand[operand].tensor,
+                    .memory = home,
+                    .from = TW_FROM_GROUP,
+                    .source = -1,
+                    .engine = -1,
+                    .inwards = true,
+                    .drain = -1,
+                    .which = k,
+                    .operand = operand,
+                    .maker = -1};
+    int s = open_stay(b, &like);
+    if (s < 0) return TW_ERR_NOMEM;
+    nest->stay[s].depth = 0;
+    nest->stay[s].slots = 0;
+    return come_in(b, k, operand, s, first + 1);
+}
+
+static tw_status open_input(builder *b, int k, int operand)
+{
+    int tensor = b->nest->op[k].op->operand[operand].tensor, maker = maker_of(b->nest, tensor);
+    int home = home_of(b->nest, tensor);
+    if (maker >= 0) return open_inside(b, maker, k, operand);
+    return home > 0 ? open_resident(b, k, operand, home) : come_in(b, k, operand, -1, 0);
+}
+
+/* What the driver makes goes to memory 0 or, when it is resident, no further than that unless it is asked for at the end. */
+static tw_status open_output(builder *b)
+{
+    tw_nest *nest = b->nest;
+    int driver = nest->n_ops - 1, tensor = nest->stay[nest->op[driver].made].tensor, home = home_of(nest, tensor),
+        at;
+    TW_TRY(go_out(b, driver, nest->model->tensor[tensor].is_output ? 0 : home, &at));
+    if (home == 0) return TW_OK;
+    int s = find_stay(nest, tensor, home);
+    nest->stay[s].stays = true;
+    nest->stay[s].slots = 1;
+    for (; s >= 0 && s < nest->n_stays; s++) /* whole there and, outside of that, as well */
+        if (nest->stay[s].tensor == tensor) nest->stay[s].depth = 0;
+    return TW_OK;
+}
+
 static tw_status open_stays(builder *b)
 {
     tw_nest *nest = b->nest;
-    int ignored;
     for (int k = 0; k < nest->n_ops; k++) {
         TW_TRY(open_made(b, k));
-        for (int o = 0; o < tw_op_output(nest->op[k].op); o++) {
-            int maker = maker_of(nest, nest->op[k].op->operand[o].tensor);
-            TW_TRY(maker >= 0 ? open_inside(b, maker, k, o) : come_in(b, k, o, -1, 0));
-        }
+        for (int o = 0; o < tw_op_output(nest->op[k].op); o++) TW_TRY(open_input(b, k, o));
     }
-    return go_out(b, nest->n_ops - 1, 0, &ignored);
+    return open_output(b);
 }
 
 /* What an operator reads is held at least as long as what it makes of it. */
@@ -332,7 +384,12 @@ static tw_status check_sums(const builder *b, int k)
     const tw_nest *nest = b->nest;
     const tw_op *op = nest->op[k].op;
     const tw_stay *made = &nest->stay[nest->op[k].made];
-    if (!made->sums || !made->direct) return TW_OK;
+    if (!made->sums || (!made->direct && !made->stays)) return TW_OK;
+    if (made->stays)
+        return tw_diag_infeasible(b->diag, made->loc,
+                                  "operator '%s' adds up '%s' in pieces in '%s', where it is resident: groups that "
+                                  "read it there would see sums",
+                                  op->name, tensor_name(nest, made->tensor), memory_name(nest, made->memory));
     if (op->accumulator == nest->model->tensor[made->tensor].dtype && !op->finish) return TW_OK;
     return tw_diag_infeasible(
         b->diag, made->loc,
@@ -476,7 +533,7 @@ static tw_status settle_stay(const builder *b, tw_stay *s)
     s->moved_units = tw_machine_units(op->machine, dtype, 1);
     s->elem_units = s->sums ? tw_machine_units(op->machine, op->op->accumulator, 1) : s->moved_units;
     int steps = s->which == nest->n_ops - 1 ? nest->n_places : nest->stay[op->made].depth;
-    s->by_sub = s->inwards && s->depth == steps && changes_by_sub(nest, s);
+    s->by_sub = s->inwards && s->from != TW_FROM_GROUP && s->depth == steps && changes_by_sub(nest, s);
     s->lanes = 1;
     if (!s->per) return TW_OK;
     s->lanes = (int)nest->platform->memory[s->memory].lanes;
@@ -1016,7 +1073,8 @@ tw_status tw_joint_build(const tw_model *model, const tw_platform *platform, con
     TW_ALLOC(work->arena, nest, mapping->n_groups);
     *joint = (tw_joint){.model = model, .platform = platform, .n_nests = mapping->n_groups, .nest = nest};
     for (int g = 0; g < joint->n_nests; g++) {
-        nest[g] = (tw_nest){.model = model, .platform = platform, .map = &mapping->group[g], .group = g};
+        nest[g] = (tw_nest){
+            .model = model, .platform = platform, .map = &mapping->group[g], .mapping = mapping, .group = g};
         builder b = {.nest = &nest[g], .arena = work->arena, .diag = work->diag};
         TW_TRY(build_nest(&b, work));
         find_crossing(&nest[g], nest, g);
@@ -1024,6 +1082,7 @@ tw_status tw_joint_build(const tw_model *model, const tw_platform *platform, con
     TW_TRY(number_stays(joint, nest, work->arena));
     tw_joint_live(joint, nest);
     TW_TRY(lay_out(joint, nest, work));
+    tw_joint_settle_residents(joint, nest);
     TW_TRY(tw_joint_find_heirs(joint, work));
     *out = joint;
     return TW_OK;

@@ -16,6 +16,7 @@ typedef enum tw_stay_source {
     TW_FROM_TENSOR, /* in memory 0            */
     TW_FROM_STAY,   /* another one            */
     TW_FROM_OP,     /* an operator of the group makes it there */
+    TW_FROM_GROUP,  /* it is resident there: another group made it, whose buffer this is */
 } tw_stay_source;
 
 typedef struct tw_stay {
@@ -43,6 +44,7 @@ typedef struct tw_stay {
     int64_t ahead;       /* of a window that slides: units of each buffer but the first                          */
     int64_t kept;        /* and of what stays from one step to the next                                          */
     bool crosses;        /* another group makes the tensor, or reads it                                          */
+    bool stays;          /* it is resident here, and made in this group: groups that read it give it back        */
     bool comes;          /* another group makes it                                                               */
     int64_t elem_units;  /* of an element in its buffer                                                          */
     int64_t moved_units; /* of an element in a transfer                                                          */
@@ -75,6 +77,7 @@ typedef struct tw_nest {
     const tw_model *model;
     const tw_platform *platform;
     const tw_group_map *map;
+    const struct tw_mapping *mapping;
     int group; /* its number */
     int rank;  /* see nestshare.h */
     int n_ops;

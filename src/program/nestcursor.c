@@ -54,7 +54,13 @@ static tw_status init(tw_nest_cursor *c)
         ring->n = ring->n_free = (int32_t)stay->slots;
         TW_ALLOC(c->arena, ring->slot, ring->n);
         for (int32_t i = 0; i < ring->n; i++) ring->slot[i] = stay->first + i * stay->lanes;
+<<<<<<< HEAD
         c->held[s] = (holding){.buffer = -1, .reader = -1, .before = -1};
+=======
+        c->held[s] = (holding){.buffer = -1, .reader = -1};
+        if (stay->from == TW_FROM_GROUP)
+            c->held[s] = (holding){.buffer = stay->first, .reader = -1, .filled = true};
+>>>>>>> 110f856edb4a9fd8b94b743b1dac27eee02cdead
     }
     TW_TRY(tw_nest_walk_init(&c->now, nest, c->arena));
     TW_TRY(tw_nest_walk_init(&c->next, nest, c->arena));
@@ -91,7 +97,7 @@ static void give(tw_nest_cursor *c, int s, tw_instr *in)
     int32_t tail = ring->head + ring->n_free;
     assert(in->n_gives < TW_MAX_GIVES && c->held[s].buffer >= 0);
     in->gives[in->n_gives++] = c->held[s].buffer;
-    ring->slot[tail >= ring->n ? tail - ring->n : tail] = c->held[s].buffer;
+    if (ring->n > 0) ring->slot[tail >= ring->n ? tail - ring->n : tail] = c->held[s].buffer;
     ring->n_free++;
     c->held[s] = (holding){.buffer = -1, .reader = -1, .before = c->held[s].buffer};
 }
@@ -257,7 +263,7 @@ static bool reads_alone(const tw_nest *nest, int s)
 static bool ensure(tw_nest_cursor *c, int s, const tw_box *sub)
 {
     const tw_stay *stay = &c->nest->stay[s];
-    if (c->held[s].filled || stay->from == TW_FROM_OP) return true;
+    if (c->held[s].filled || stay->from == TW_FROM_OP || stay->from == TW_FROM_GROUP) return true;
     if (stay->from == TW_FROM_STAY && !ensure(c, stay->source, sub)) return false;
     tw_region region;
     int64_t elems = content_of(c, s, sub, &region);
@@ -425,6 +431,7 @@ static bool hand_over(tw_nest_cursor *c, int k)
     for (int s = nest->op[k].made, to; s >= 0; s = to) {
         to = outside_of(nest, s);
         if (driver ? !ends(c, s) : to < 0) return true;
+        if (to < 0 && nest->stay[s].drain < 0) return true; /* it stays here */
         if (!send(c, s, to)) return false;
         if (!driver && !nest->any_slides && reads_alone(nest, to)) c->held[s].over = true;
     }
@@ -446,7 +453,8 @@ static bool give_back(tw_nest_cursor *c)
     for (int s = 0; s < c->nest->n_stays; s++) {
         c->skipped |= c->nest->stay[s].slides && c->now.slide[s].elems > 0 && !c->held[s].filled && ends(c, s);
         int reader = c->held[s].reader >= 0 ? c->held[s].reader : c->last_exec;
-        if (c->held[s].buffer >= 0 && ends(c, s) && !give_from(c, s, reader)) return false;
+        bool over = c->held[s].buffer >= 0 && !c->nest->stay[s].stays && ends(c, s);
+        if (over && !give_from(c, s, reader)) return false;
         c->held[s].reader = -1;
     }
     return true;

@@ -18,6 +18,16 @@ static bool are_parts(const tw_nest *a, const tw_nest *b)
     return a->map->part_loop >= 0 && b->map->part_loop >= 0 && a->op[a->n_ops - 1].op == b->op[b->n_ops - 1].op;
 }
 
+/* Where a resident tensor is made to stay. */
+static tw_stay *find_home(const tw_joint *joint, tw_nest *nest, int tensor)
+{
+    for (int g = 0; g < joint->n_nests; g++)
+        for (int s = 0; s < nest[g].n_stays; s++)
+            if (nest[g].stay[s].tensor == tensor && nest[g].stay[s].stays) return &nest[g].stay[s];
+    assert(false); /* the mapping was checked */
+    return NULL;
+}
+
 void tw_joint_live(tw_joint *joint, tw_nest *nest)
 {
     for (int g = 0; g < joint->n_nests; g++) {
@@ -25,6 +35,22 @@ void tw_joint_live(tw_joint *joint, tw_nest *nest)
         for (int s = 0; s < nest[g].n_stays; s++) nest[g].stay[s].since = nest[g].stay[s].until = nest[g].rank;
     }
     joint->n_ranks = nest[joint->n_nests - 1].rank + 1;
+    for (int g = 0; g < joint->n_nests; g++)
+        for (int s = 0; s < nest[g].n_stays; s++)
+            if (nest[g].stay[s].from == TW_FROM_GROUP)
+                find_home(joint, nest, nest[g].stay[s].tensor)->until = nest[g].rank;
+}
+
+void tw_joint_settle_residents(const tw_joint *joint, tw_nest *nest)
+{
+    for (int g = 0; g < joint->n_nests; g++)
+        for (int s = 0; s < nest[g].n_stays; s++) {
+            tw_stay *stay = &nest[g].stay[s];
+            if (stay->from != TW_FROM_GROUP) continue;
+            const tw_stay *home = find_home(joint, nest, stay->tensor);
+            stay->first = home->first;
+            stay->size = home->size;
+        }
 }
 
 /* ---- what is placed ---- */
@@ -173,7 +199,7 @@ static void note_blocks(const packer *p, int rank, tw_diag *diag)
     const tw_platform_memory *memory = &joint->platform->memory[p->memory];
     for (int i = 0; i < joint->n_stays; i++) {
         const tw_stay *s = joint->stay[i];
-        if (s->memory == p->memory && s->size > 0 && s->since <= rank && s->until >= rank)
+        if (s->memory == p->memory && s->slots * s->size > 0 && s->since <= rank && s->until >= rank)
             tw_diag_note(diag, s->loc, "'%s' takes %" PRId64 " x %" PRId64 " in '%s'",
                          joint->model->tensor[s->tensor].name, s->slots, s->size, memory->name);
     }
@@ -205,7 +231,8 @@ static tw_status refuse(const packer *p, const tw_pack_result *r, tw_diag *diag)
 /* Without living earlier, exactly. */
 static tw_status solve(packer *p, tw_diag *diag)
 {
-    const tw_pack_options options = {.capacity = p->capacity};
+    enum { ENOUGH = 1 << 14 }; /* nodes, since mappings are built by the thousand */
+    const tw_pack_options options = {.capacity = p->capacity, .max_nodes = ENOUGH};
     tw_pack_result result;
     list_items(p);
     TW_TRY(tw_pack_solve(p->item, p->n, &options, p->scratch, &result));

@@ -16,6 +16,8 @@ void tw_joint_live(tw_joint *joint, tw_nest *nest);
 /* New addresses for the buffers of a memory that has no room for all of them one behind the other. TW_INFEASIBLE when the stays of a
  * group have no room in it either. */
 TW_NODISCARD tw_status tw_joint_pack(tw_joint *joint, int memory, tw_buffer *buffer, const tw_work *work);
+/* Stays of groups that read what is resident have the buffer of the group that makes it. */
+void tw_joint_settle_residents(const tw_joint *joint, tw_nest *nest);
 /* Which buffers wait for which: fills in `heirs`. */
 TW_NODISCARD tw_status tw_joint_find_heirs(tw_joint *joint, const tw_work *work);
 #endif

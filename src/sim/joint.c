@@ -25,8 +25,10 @@ typedef struct runner {
     tw_joint_timeline *out;
     __int128 energy_fj;
     bool brief;
-    bool freed;      /* something that groups wait for has come since they were looked at          */
-    int *open;       /* per tensor: groups that make it and have commands left                     */
+    bool freed; /* something that groups wait for has come since they were looked at          */
+    int *open;  /* per tensor: groups that make it and have commands left                     */
+    bool any_resident;
+    int *readers;    /* per resident tensor: groups that are not done with it                      */
     int32_t *left;   /* per buffer: times that it is still given back; NULL: none share addresses  */
     int32_t *before; /* per buffer: those that it follows and that are not given back for good     */
 } runner;
@@ -45,13 +47,21 @@ static tw_status explain(const runner *r, int g, int why)
                               TW_MAX_GIVES, map->name);
 }
 
-/* Whether the next command of the group has to wait until others have come: who loads what other groups make, until these have no
+/* Whether the buffer belongs to another group: it holds a resident tensor. */
+static bool is_elsewhere(const runner *r, const tw_instr *in, int32_t buffer)
+{
+    return buffer >= 0 && r->joint->buffer[buffer].group != in->group;
+}
+
+/* Whether the next command of the group has to wait until others have come: who loads or reads what other groups make, until these have no
  * commands left, and who takes a buffer for the first time for the last use of those whose addresses it has. */
 static bool is_held_up(const runner *r, int g)
 {
     const stream *s = &r->stream[g];
     const tw_instr *in = &s->event[s->next].instr;
     if (in->op == TW_LOAD && in->crosses && r->open[in->tile] > 0) return true;
+    for (int i = 0; i < in->n_src && r->any_resident; i++)
+        if (is_elsewhere(r, in, in->src[i]) && r->open[r->joint->buffer[in->src[i]].operand] > 0) return true;
     return r->before && in->takes && r->before[in->dst] > 0;
 }
 
@@ -71,6 +81,19 @@ static tw_status refill(runner *r, int g)
     s->over = s->n == 0;
     if (s->over) r->freed |= --r->open[tw_joint_output(r->joint, g)] == 0;
     return TW_OK;
+}
+
+/* Each group that reads a resident tensor is done with it once; the last one gives it back. */
+static void share_gives(runner *r, tw_instr *in)
+{
+    int n = 0;
+    for (int i = 0; i < in->n_gives; i++) {
+        int32_t b = in->gives[i];
+        bool kept = is_elsewhere(r, in, b) && --r->readers[r->joint->buffer[b].operand] > 0;
+        if (!kept) in->gives[n++] = b;
+        if (kept && r->left) r->left[b]--;
+    }
+    in->n_gives = (int16_t)n;
 }
 
 /* What is given back for good frees those that follow it. */
@@ -214,6 +237,18 @@ static tw_status init_heirs(runner *r, tw_arena *scratch)
     return TW_OK;
 }
 
+static tw_status init_residents(runner *r, tw_arena *scratch)
+{
+    TW_ALLOC(scratch, r->readers, r->joint->model->n_tensors);
+    for (int i = 0; i < r->joint->n_stays; i++) {
+        const tw_stay *s = r->joint->stay[i];
+        if (s->from != TW_FROM_GROUP) continue;
+        r->readers[s->tensor]++;
+        r->any_resident = true;
+    }
+    return TW_OK;
+}
+
 static tw_status init(runner *r, const tw_work *work)
 {
     const tw_platform *platform = r->joint->platform;
@@ -256,6 +291,7 @@ static tw_status init(runner *r, const tw_work *work)
     if (platform->n_ports > 0 && !(r->clock.ports = tw_ports_new(platform, work->scratch))) return TW_ERR_NOMEM;
     TW_TRY(find_engines(r, work->scratch));
     TW_TRY(init_heirs(r, work->scratch));
+    TW_TRY(init_residents(r, work->scratch));
     return tw_async_init(&r->clock, work->scratch);
 }
 
@@ -269,6 +305,7 @@ static tw_status run_streams(runner *r)
         stream *s = &r->stream[g];
         tw_event *event = &s->event[s->next++];
         if (!tw_meter_add(r->clock.meter, 1)) return TW_STOPPED;
+        if (r->any_resident) share_gives(r, &event->instr);
         TW_TRY(tw_async_command_run(&r->clock, event, 1));
         add_energy(r, &event->instr);
         free_heirs(r, &event->instr);

@@ -94,6 +94,7 @@ static int64_t slots_of(const tw_group_map *map, int tensor, int memory)
     return 1;
 }
 
+<<<<<<< HEAD
 /* 1 + the loop along which the tensor slides in the memory, 0: along none. */
 static int slide_of(const tw_group_map *map, int tensor, int memory)
 {
@@ -103,6 +104,9 @@ static int slide_of(const tw_group_map *map, int tensor, int memory)
 }
 
 static int add_hold(const tw_joint_judge *j, tw_joint_group *g, int tensor, int memory)
+=======
+int tw_joint_add_hold(const tw_joint_judge *j, tw_joint_group *g, int tensor, int memory)
+>>>>>>> 110f856edb4a9fd8b94b743b1dac27eee02cdead
 {
     const tw_platform_memory *m = &j->in.platform->memory[memory];
     g->hold[g->n_holds] = (tw_joint_hold){.group = g->number,
@@ -129,10 +133,10 @@ static int find_inward(const tw_joint_judge *j, tw_joint_group *g, int tensor, i
 {
     for (int h = 0; h < g->n_holds; h++) {
         const tw_joint_hold *old = &g->hold[h];
-        bool inward = !old->made && !old->outward;
+        bool inward = !old->made && !old->outward && !old->home;
         if (inward && old->tensor == tensor && old->memory == memory && old->parent == parent) return h;
     }
-    int h = add_hold(j, g, tensor, memory);
+    int h = tw_joint_add_hold(j, g, tensor, memory);
     g->hold[h].parent = parent;
     g->hold[h].maker = parent >= 0 ? g->hold[parent].maker : -1;
     return h;
@@ -142,7 +146,7 @@ static int find_inward(const tw_joint_judge *j, tw_joint_group *g, int tensor, i
 static int find_outward(const tw_joint_judge *j, tw_joint_group *g, int from, int memory)
 {
     if (g->hold[from].outer >= 0) return g->hold[from].outer;
-    int h = add_hold(j, g, g->hold[from].tensor, memory);
+    int h = tw_joint_add_hold(j, g, g->hold[from].tensor, memory);
     g->hold[h].parent = from;
     g->hold[h].maker = g->hold[from].maker;
     g->hold[h].outward = true;
@@ -195,6 +199,14 @@ static bool add_input(tw_joint_judge *j, tw_joint_group *g, int number, int oper
                      g->op[maker].op->name, o->op->name, j->in.model->tensor[tensor].name);
         return false;
     }
+    if (maker < 0 && j->tensor[tensor].home > 0) {
+        hold = tw_joint_join(j, g, tensor);
+        from = place_on(&p, j->tensor[tensor].home);
+        if (hold >= 0 && from < 1)
+            tw_fault_set(&j->fault, "group '%s': '%s' stays where '%s' cannot read it", g->map->name,
+                         j->in.model->tensor[tensor].name, o->op->name);
+        if (j->fault.set) return false;
+    }
     for (int i = from + 1; i < p.n; i++) hold = find_inward(j, g, tensor, p.memory[i], hold);
     o->hold[operand] = hold;
     return true;
@@ -206,14 +218,17 @@ static bool add_output(tw_joint_judge *j, tw_joint_group *g, int number)
     int output = tw_op_output(o->op), tensor = o->op->operand[output].tensor;
     path p = path_of(j, o, output);
     if (!check_path(j, g, o, &p, output)) return false;
-    int h = add_hold(j, g, tensor, p.memory[p.n - 1]);
+    int h = tw_joint_add_hold(j, g, tensor, p.memory[p.n - 1]);
     g->hold[h].maker = number;
     g->hold[h].made = true;
     o->hold[output] = h;
     o->depth = number == g->n_ops - 1 ? g->map->n_cuts : g->hold[h].depth;
-    for (int i = p.n - 2; i > 0 && number == g->n_ops - 1; i--) h = find_outward(j, g, h, p.memory[i]);
-    if (number == g->n_ops - 1) g->hold[h].outer = -1;
-    return true;
+    if (number < g->n_ops - 1) return true;
+    int last = j->tensor[tensor].absent ? j->tensor[tensor].home : 0;
+    for (int i = p.n - 2; i > 0 && g->hold[h].memory != last; i--) h = find_outward(j, g, h, p.memory[i]);
+    if (!j->tensor[tensor].absent) g->hold[h].outer = -1;
+    j->no_memory |= tw_joint_stay(j, g, h) != TW_OK;
+    return !j->no_memory && !j->fault.set;
 }
 
 /* Whom a hold serves. */
@@ -240,7 +255,7 @@ static void settle_depths(tw_joint_group *g)
 static int divider_of(const tw_joint_group *g, const tw_joint_hold *h)
 {
     int divider = -1;
-    if (h->made || h->outward) return -1;
+    if (h->made || h->outward || h->home) return -1;
     for (int i = 0; i < g->n_ops; i++)
         for (int o = 0; o < tw_op_output(g->op[i].op); o++) {
             const tw_operand *operand = &g->op[i].op->operand[o];
@@ -251,7 +266,7 @@ static int divider_of(const tw_joint_group *g, const tw_joint_hold *h)
     return divider >= 0 && h->depth >= g->op[divider].depth ? divider : -1;
 }
 
-static void note_sums(tw_joint_group *g)
+static void note_sums(tw_joint_judge *j, tw_joint_group *g)
 {
     for (int h = 0; h < g->n_holds; h++) {
         tw_joint_hold *hold = &g->hold[h];
@@ -265,6 +280,9 @@ static void note_sums(tw_joint_group *g)
             hold->summed |= o->op->loop[l].reduces && o->in.over[l] > 0 && (hold->per >> (o->in.over[l] - 1) & 1) &&
                             o->in.parts[l] > 1;
         hold->sums |= hold->summed;
+        if (hold->sums && hold->stays)
+            tw_fault_set(&j->fault, "group '%s': sums of '%s' stay where others read it", g->map->name,
+                         o->op->operand[tw_op_output(o->op)].name);
     }
 }
 
@@ -710,6 +728,10 @@ static tw_status make_slots(tw_joint_judge *j, tw_joint_group *g)
 {
     for (int h = 0; h < g->n_holds; h++) {
         tw_joint_hold *hold = &g->hold[h];
+        if (hold->home) {
+            hold->slot = hold->home->slot;
+            continue;
+        }
         TW_ALLOC(j->arena, hold->slot, hold->slots);
         for (int64_t s = 0; s < hold->slots; s++) hold->slot[s].given = s - hold->slots;
     }
@@ -778,7 +800,7 @@ tw_status tw_joint_group_init(tw_joint_judge *j, int number)
     for (int i = 0; i < g->n_ops; i++) {
         for (int o = 0; o < tw_op_output(g->op[i].op); o++)
             if (!add_input(j, g, i, o)) return TW_OK;
-        if (!add_output(j, g, i)) return TW_OK;
+        if (!add_output(j, g, i)) return j->no_memory ? TW_ERR_NOMEM : TW_OK;
     }
     bool slides = g->slides;
     g->slides = false; /* until it is known where */
@@ -786,12 +808,16 @@ tw_status tw_joint_group_init(tw_joint_judge *j, int number)
     g->slides = slides;
     note_readers(g);
     settle_depths(g);
+<<<<<<< HEAD
     note_sums(g);
     check_slides(j, g);
     if (slides && !j->fault.set) {
         find_boxes(j, g, -1);
         measure_slides(j, g);
     }
+=======
+    note_sums(j, g);
+>>>>>>> 110f856edb4a9fd8b94b743b1dac27eee02cdead
     check_lanes(j, g);
     check_depths(j, g);
     note_read_once(g);

@@ -53,7 +53,7 @@ static tw_status init_tensor(tw_joint_judge *j, int tensor)
     int64_t n = tw_tensor_elems(is), bytes = n * tw_dtype_bytes(is->dtype);
     s->draw = draw_for(j, tensor);
     for (int i = 0; i < j->in.model->n_ops; i++) s->is_read |= reads(&j->in.model->op[i], tensor);
-    if (j->tensor[tensor].inside) return TW_OK;
+    if (j->tensor[tensor].absent) return TW_OK;
     s->place = (tw_place){.buffer = -1,
                           .operand = tensor,
                           .shape = shape,
@@ -169,9 +169,9 @@ static tw_status refer_to(tw_joint_judge *j, int number, double **is, const char
     if (fits < n)
         tw_fault_set(&j->fault, "'%s' makes the value %g, which type %s does not hold", m->op.name,
                      is[tensor][fits], tw_dtype_name(made->dtype));
-    else if (!j->tensor[tensor].inside)
+    else if (!j->tensor[tensor].absent)
         tw_compare(&j->fault, &j->runner->stock[tensor].place, made->name, 0, is[tensor], got);
-    if (!j->tensor[tensor].inside) *elements += n;
+    if (!j->tensor[tensor].absent) *elements += n;
     if (j->runner->stock[tensor].is_read) tw_joint_tame(j, tensor, is[tensor], n);
     return TW_OK;
 }

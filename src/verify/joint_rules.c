@@ -368,16 +368,24 @@ static bool is_last(const tw_joint_at *s)
 }
 
 /* The last who reads a hold gives it back; or, where others might have read it in the last step of its run and did not, the last
+<<<<<<< HEAD
  * execution of that step or, when that has given back enough, a store behind it. */
 static bool check_giver(const tw_joint_at *s, const tw_joint_hold *h, tw_joint_slot *slot, const char *name)
 {
     const struct tw_joint_reader *reader = &slot->reader;
     bool last = is_last(s) || s->group->full;
+=======
+ * execution of that step. */
+static bool check_giver(const tw_joint_at *s, tw_joint_hold *h, tw_joint_slot *slot, const char *name)
+{
+    const tw_joint_reader *reader = h->home ? &h->reader : &slot->reader;
+    bool last = s->at.instr->op == TW_EXEC && s->op == &s->group->op[s->group->n_ops - 1];
+>>>>>>> 110f856edb4a9fd8b94b743b1dac27eee02cdead
     if (s->j->in.unhurried || reader->full || reader->tick == s->at.row->tick) return true;
     if (reader->tick >= 0 && (reader->step == s->todo->step || h->read_once || h->divided_by >= 0))
         return tw_fault_at(&s->at, "gives buffer %s back, command %" PRId64 " reads it last", name, reader->tick);
     if (!last) return tw_fault_at(&s->at, "gives buffer %s back, which it does not read", name);
-    slot->run->given_step = s->todo->step;
+    *(h->home ? &h->given_step : &slot->run->given_step) = s->todo->step;
     tw_joint_check_given(s->j, h, slot->run);
     return !s->j->fault.set;
 }
@@ -386,10 +394,11 @@ static bool give(const tw_joint_at *s, int buffer)
 {
     const tw_buffer *b = &s->j->in.buffer[buffer];
     tw_buffer_name name = tw_joint_buffer_name(s->j, buffer, -1);
-    if (b->group != s->group->number || b->lane != 0)
+    bool mine = b->group == s->group->number;
+    tw_joint_hold *h = mine ? &s->group->hold[s->j->hold_of[buffer]] : tw_joint_guest(s->j, s->group, buffer);
+    if (!h || b->lane != 0 || h->stays)
         return tw_fault_at(&s->at, "gives buffer %s back, which is lane %d of group '%s'", name.text, b->lane,
                            s->j->group[b->group].map->name);
-    tw_joint_hold *h = &s->group->hold[s->j->hold_of[buffer]];
     tw_joint_slot *slot = &h->slot[b->slot];
     if (!slot->run) return tw_fault_at(&s->at, "gives buffer %s back, which nobody holds", name.text);
     slot->free_at = tw_max(s->event->busy_end, tw_max(slot->read, slot->latest));
@@ -412,8 +421,8 @@ static void settle(const tw_joint_at *s)
         if (!src->run) continue;
         tw_joint_slot *slot = slot_of(s, src->hold, src->run);
         slot->read = tw_max(slot->read, s->event->busy_end);
-        slot->reader =
-            (struct tw_joint_reader){s->at.row->tick, s->todo->step, s->at.instr->n_gives == TW_MAX_GIVES};
+        slot->reader = s->group->hold[src->hold].reader =
+            (tw_joint_reader){s->at.row->tick, s->todo->step, s->at.instr->n_gives == TW_MAX_GIVES};
     }
     note_target(s);
     for (int i = 0; i < s->at.instr->n_gives; i++)

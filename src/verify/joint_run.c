@@ -128,6 +128,7 @@ static double *gather(at_work *s, const tw_joint_hold *h, int first, const tw_re
             return NULL;
         }
     }
+    if (h->home) tw_joint_tame(s->j, h->tensor, value, n);
     return !h->sums || complete(s, h, region, value) ? value : NULL;
 }
 
@@ -189,6 +190,9 @@ static bool read_input(at_work *s, int operand, const tw_box *box, int64_t lane,
     int buffer = s->job->event.instr.src[operand] + (int)tw_joint_lane_of(o, o->in.dims, lane, h->per);
     double *value = read_part(s, buffer, &input->region);
     if (!value || (h->sums && !complete(s, h, &input->region, value))) return false;
+    if (h->home)
+        tw_joint_tame(s->j, h->tensor, value,
+                      tw_verify_region_elems(&s->j->tensor[h->tensor].shape, &input->region));
     input->data = value;
     return true;
 }

@@ -148,6 +148,10 @@ static bool check_buffer(tw_joint_judge *j, const tw_joint_hold *h, int64_t i)
 static bool find_buffers(tw_joint_judge *j, tw_joint_hold *h, int number)
 {
     int64_t n = 0, should = h->slots * h->lanes;
+    if (h->home) {
+        h->first = h->home->first;
+        return true;
+    }
     for (int i = 0; i < j->in.n_buffers && n < should; i++) {
         if (!belongs(j, h, i) || j->hold_of[i] >= 0) continue;
         if (n == 0) h->first = i;

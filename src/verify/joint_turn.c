@@ -61,20 +61,34 @@ static bool is_over(tw_joint_judge *j, tw_joint_group *g)
     return g->done && g->n_pending == 0;
 }
 
-/* Whether a command waits for what other groups make. */
-static bool reads_others(const tw_joint_at *s)
+/* Whether a command waits until group k has no commands left: it loads what that one makes, or reads it where it stays. */
+static bool waits_for(const tw_joint_at *s, int k)
 {
-    return s->at.instr->op == TW_LOAD && s->at.instr->src[0] == -1 && s->j->tensor[s->tensor].maker >= 0;
+    const tw_instr *i = s->at.instr;
+    if (k == s->group->number) return false;
+    if (i->op == TW_LOAD && i->src[0] == -1 && makes(&s->j->group[k], s->tensor)) return true;
+    for (int n = 0; n < i->n_src && n < TW_MAX_OPERANDS; n++)
+        if (tw_joint_owner(s, n) == k) return true;
+    return false;
+}
+
+/* Whether it waits for any. */
+static bool waits(const tw_joint_at *s)
+{
+    const tw_instr *i = s->at.instr;
+    bool owned = i->op == TW_LOAD && i->src[0] == -1 && s->j->tensor[s->tensor].maker >= 0;
+    for (int n = 0; n < i->n_src && n < TW_MAX_OPERANDS; n++) owned |= tw_joint_owner(s, n) >= 0;
+    return owned;
 }
 
 bool tw_joint_check_makers(const tw_joint_at *s)
 {
-    if (!reads_others(s)) return true;
-    for (int k = 0; k < s->j->in.n_groups; k++) {
+    for (int k = 0; k < s->j->in.n_groups && waits(s); k++) {
         tw_joint_group *other = &s->j->group[k];
-        if (other != s->group && makes(other, s->tensor) && !is_over(s->j, other))
+        const tw_op *driver = other->op[other->n_ops - 1].op;
+        if (waits_for(s, k) && !is_over(s->j, other))
             return tw_fault_at(&s->at, "comes before group '%s' has made '%s'", other->map->name,
-                               s->j->in.model->tensor[s->tensor].name);
+                               s->j->in.model->tensor[driver->operand[tw_op_output(driver)].tensor].name);
     }
     return true;
 }
@@ -141,8 +155,8 @@ static int64_t could_come(const tw_joint_at *s)
 {
     const tw_joint_turns *t = s->j->turns;
     int64_t since = t->since[s->group->number];
-    for (int k = 0; k < s->j->in.n_groups && reads_others(s); k++)
-        if (makes(&s->j->group[k], s->tensor)) since = tw_max(since, t->since[k]);
+    for (int k = 0; k < s->j->in.n_groups && waits(s); k++)
+        if (waits_for(s, k)) since = tw_max(since, t->since[k]);
     if (!s->at.instr->takes) return since;
     const tw_joint_slot *slot = &s->group->hold[s->todo->dst].slot[s->j->in.buffer[s->at.instr->dst].slot];
     return slot->given >= 0 ? since : tw_max(since, slot->behind);

@@ -247,6 +247,7 @@ static void note_size(const tw_joint_judge *j, tw_joint_hold *h)
 /* A new stretch of a hold begins unless it goes on as it was. */
 static void commit(walk *w, tw_joint_hold *h, const tw_box *sub, bool always)
 {
+    if (h->stays || h->home) return; /* its run is not this group's */
     if (always || !goes_on(w, h, sub)) {
         if (h->current && h->divided_by < 0) {
             h->current->last_step = w->g->step - 1;
@@ -337,7 +338,7 @@ static void store_ended(walk *w, bool all)
     int h = driver->hold[tw_op_output(driver->op)];
     for (; h >= 0 && !w->no_memory; h = w->g->hold[h].outer) {
         const tw_joint_hold *hold = &w->g->hold[h];
-        if (!all && goes_on(w, hold, NULL)) return;
+        if (hold->outer == -2 || (!all && goes_on(w, hold, NULL))) return;
         expect_store(w, h, &hold->now.region);
     }
 }
@@ -346,7 +347,11 @@ static void look(walk *w, int place)
 {
     for (int h = 0; h < w->g->n_holds; h++) {
         tw_joint_hold *hold = &w->g->hold[h];
+<<<<<<< HEAD
         if (hold->divided_by >= 0 || (hold->slide.is && hold->depth > place)) continue;
+=======
+        if (hold->divided_by >= 0 || hold->stays || hold->home) continue;
+>>>>>>> 110f856edb4a9fd8b94b743b1dac27eee02cdead
         hold->next = hold->depth > place ? tw_joint_region(w->j, w->g, hold, NULL) : hold->now;
     }
 }

@@ -1,8 +1,9 @@
 /* test/plan/test_group_chains.c - random networks of many groups in little memory: whatever has a plan is right.
  *
  * What is drawn: two to eight convolutions, pools and sums, each of which reads what some before it made; machines with one or two
- * cores behind an SRAM, with accumulators and register files of their own or without; groups of one or two operators with random tiles;
+ * cores behind an SRAM, with accumulators of their own or without; tensors that stay between groups; groups of one or two operators with random tiles;
  * memories that are too small for all groups at once. Each plan is judged by the verifier, which executes it. */
+#include "losses_check.h"
 #include "tw_test.h"
 
 #include <stdio.h>
@@ -24,6 +25,8 @@ typedef struct draw {
     int reads[MOST_OPS][2]; /* operators, -1: the input; the second -2: none */
     int n_readers[MOST_OPS];
     bool conv[MOST_OPS];
+    bool inside[MOST_OPS];      /* it runs in one group with the next one            */
+    const char *home[MOST_OPS]; /* where what it makes is resident; NULL: nowhere    */
     int64_t sram, small;
 } draw;
 
@@ -133,7 +136,8 @@ static void add_level(draw *d, const char *memory, int driver)
         gap = ", ";
     }
     add(d->mapping, "}");
-    if (toss(d, 2)) add(d->mapping, ", buffers: {t%d: %d}", driver, (int)pick(d, 1, 2));
+    bool stays = d->home[driver] && strcmp(d->home[driver], memory) == 0;
+    if (!stays && toss(d, 2)) add(d->mapping, ", buffers: {t%d: %d}", driver, (int)pick(d, 1, 2));
     if (d->conv[driver] && toss(d, 2)) add(d->mapping, ", keep: {o%d.w: all}", driver);
     add(d->mapping, "}");
 }
@@ -161,11 +165,33 @@ static bool may_fuse(const draw *d, int i)
     return reads && d->n_readers[i] == (d->reads[i + 1][0] == i) + (d->reads[i + 1][1] == i);
 }
 
+/* Which operators run together, and what stays between groups. */
+static void draw_groups(draw *d)
+{
+    for (int i = 0; i < d->n_ops; i++) {
+        d->inside[i] = (i == 0 || !d->inside[i - 1]) && may_fuse(d, i) && toss(d, 2);
+        if (d->inside[i] || d->n_readers[i] == 0 || toss(d, 2)) continue;
+        d->home[i] = d->n_cores == 1 && toss(d, 3) ? "l1" : "sram";
+    }
+}
+
+static void add_residents(draw *d)
+{
+    const char *gap = "resident: {";
+    for (int i = 0; i < d->n_ops; i++) {
+        if (!d->home[i]) continue;
+        add(d->mapping, "%st%d: %s%s", gap, i, d->home[i][0] == 'l' ? "c0." : "", d->home[i]);
+        gap = ", ";
+    }
+    if (gap[0] == ',') add(d->mapping, "}\n");
+}
+
 static void draw_mapping(draw *d, const tw_model *model)
 {
     add(d->mapping, "groups:\n");
+    draw_groups(d);
     for (int i = 0; i < d->n_ops; i++) {
-        int driver = may_fuse(d, i) && toss(d, 2) ? i + 1 : i;
+        int driver = d->inside[i] ? i + 1 : i;
         const tw_op *op = &model->op[driver];
         add(d->mapping, "  - {ops: [o%d", i);
         if (driver > i) add(d->mapping, ", o%d", driver);
@@ -178,6 +204,7 @@ static void draw_mapping(draw *d, const tw_model *model)
         name_loops(d->mapping, (const char *[]){op->loop[0].name, op->loop[1].name, op->loop[2].name});
         i = driver;
     }
+    add_residents(d);
 }
 
 /* ---- judging ---- */
@@ -189,7 +216,7 @@ static void show(const draw *d, tw_context *ctx)
 }
 
 typedef struct count {
-    int plans, shared, damaged, refused;
+    int plans, shared, resident, damaged, refused;
 } count;
 
 /* ---- damage ---- */
@@ -212,6 +239,8 @@ static const char *hear(const tw_plan *plan, const tw_joint *program, const tw_b
                                .platform = program->platform,
                                .n_groups = plan->mapping->n_groups,
                                .group = plan->mapping->group,
+                               .n_residents = plan->mapping->n_residents,
+                               .resident = plan->mapping->resident,
                                .n_buffers = program->n_buffers,
                                .buffer = buffer,
                                .executes = true};
@@ -266,7 +295,122 @@ static tw_status read_all(draw *d, tw_context *ctx, const tw_model **model, cons
     TW_TRY(tw_model_parse(ctx, "workload", d->workload, model));
     TW_TRY(tw_machine_parse(ctx, "machine", d->machine, machine));
     draw_mapping(d, *model);
+    for (int i = 0; i < d->n_ops; i++) { /* some of what stays is asked for at the end, too */
+        const tw_op *op = &(*model)->op[i];
+        if (d->home[i] && toss(d, 3))
+            ((tw_tensor *)(*model)->tensor)[op->operand[tw_op_output(op)].tensor].is_output = true;
+    }
     return tw_mapping_parse(ctx, *model, *machine, "mapping", d->mapping, mapping);
+}
+
+/* ---- damage to what stays ---- */
+
+enum { MOST_COMMANDS = 4000 };
+typedef struct record {
+    int n;
+    tw_event event[MOST_COMMANDS];
+} record;
+
+static tw_status record_command(void *user, const tw_rowset *row)
+{
+    record *r = user;
+    if (r->n < MOST_COMMANDS) r->event[r->n++] = *row->event;
+    return TW_OK;
+}
+
+static const char *replay(const tw_plan *plan, record *r, const tw_work *work)
+{
+    const tw_joint *p = plan->joint->program;
+    const tw_joint_input in = {.model = plan->model,
+                               .platform = p->platform,
+                               .n_groups = plan->mapping->n_groups,
+                               .group = plan->mapping->group,
+                               .n_residents = plan->mapping->n_residents,
+                               .resident = plan->mapping->resident,
+                               .n_buffers = p->n_buffers,
+                               .buffer = p->buffer};
+    tw_joint_judge *judge = tw_joint_judge_new(&in, work->arena);
+    tw_row_sink sink = tw_joint_judge_sink(judge);
+    const char *fault, *who;
+    int64_t elements;
+    for (int i = 0; i < r->n; i++) {
+        tw_rowset row = {.command = true,
+                         .tick = i,
+                         .start_cycle = r->event[i].start_cycle,
+                         .end_cycle = r->event[i].end_cycle,
+                         .n_events = 1,
+                         .event = &r->event[i]};
+        CHECK_EQ(sink.begin(sink.user, &row), TW_OK);
+    }
+    CHECK_EQ(tw_joint_judge_finish(judge, &fault, &who, &elements), TW_OK);
+    return fault;
+}
+
+/* The first command that reads a buffer of another group, and the last one before it that writes there. */
+static int find_read(const tw_joint *p, const record *r, int *write)
+{
+    for (int i = 0; i < r->n; i++)
+        for (int k = 0; k < r->event[i].instr.n_src; k++) {
+            int b = r->event[i].instr.src[k];
+            if (b < 0 || p->buffer[b].group == r->event[i].instr.group) continue;
+            for (int w = 0; w < i; w++)
+                if (r->event[w].instr.dst == b) *write = w;
+            return i;
+        }
+    return -1;
+}
+
+static bool drop_give(const tw_joint *p, tw_instr *in)
+{
+    for (int i = 0; i < in->n_gives; i++)
+        if (p->buffer[in->gives[i]].group != in->group) {
+            in->gives[i] = in->gives[--in->n_gives];
+            return true;
+        }
+    return false;
+}
+
+/* Who reads before the last write is found, and who never gives back what stayed. */
+static void judge_early(const tw_plan *plan, const tw_work *work)
+{
+    static record r;
+    const tw_row_sink sink = {record_command, NULL, &r};
+    const tw_joint *p = plan->joint->program;
+    tw_joint_timeline ignored;
+    int write = -1;
+    r.n = 0;
+    CHECK_EQ(tw_joint_run(p, &sink, work, &ignored), TW_OK);
+    CHECK(r.n < MOST_COMMANDS);
+    CHECK(replay(plan, &r, work) == NULL);
+    int read = find_read(p, &r, &write);
+    if (read < 0) return;
+    tw_event e = r.event[read];
+    memmove(&r.event[write + 1], &r.event[write], (size_t)(read - write) * sizeof e);
+    r.event[write] = e;
+    const char *fault = replay(plan, &r, work);
+    CHECK(fault && strstr(fault, "comes before group"));
+    memmove(&r.event[write], &r.event[write + 1], (size_t)(read - write) * sizeof e);
+    r.event[read] = e;
+    for (int i = 0; i < r.n; i++)
+        if (drop_give(p, &r.event[i].instr)) {
+            CHECK(replay(plan, &r, work) != NULL);
+            return;
+        }
+    CHECK(false);
+}
+
+/* A program in which what should stay is stored and loaded again, and one in which it stays and should not. */
+static void judge_others(const tw_plan *plan, const tw_work *work)
+{
+    tw_mapping bare = *plan->mapping;
+    tw_plan other = *plan;
+    const tw_joint *again;
+    uint64_t ignored;
+    other.mapping = &bare;
+    bare.n_residents = 0;
+    CHECK(hear(&other, plan->joint->program, plan->joint->program->buffer, work, &ignored) != NULL);
+    if (tw_joint_build(plan->model, plan->machine->platform, &bare, work, &again) != TW_OK) return;
+    CHECK(hear(plan, again, again->buffer, work, &ignored) != NULL);
 }
 
 static void draw_all(draw *d)
@@ -302,6 +446,7 @@ static void judge(uint64_t seed, count *n)
     if (status == TW_OK) {
         n->plans++;
         n->shared += plan->joint->program->any_shares;
+        n->resident += mapping->n_residents > 0;
         status = tw_plan_verify(ctx, plan, 0, NULL, &verdict);
         if (status != TW_OK) {
             show(&d, ctx);
@@ -314,8 +459,11 @@ static void judge(uint64_t seed, count *n)
         CHECK_EQ(tw_joint_measure(plan->joint->program, NULL, &work, &measured), TW_OK);
         CHECK_EQ(measured.cycles, plan->sum.cycles);
         CHECK_EQ(measured.energy_fj, plan->sum.energy_fj);
+        losses_check(plan);
         if (plan->joint->program->any_shares) judge_hasty(plan, &work, n);
         judge_overlap(plan, &work, &d.random);
+        if (mapping->n_residents > 0) judge_early(plan, &work);
+        if (mapping->n_residents > 0) judge_others(plan, &work);
     } else if (status != TW_INFEASIBLE) {
         show(&d, ctx);
     } else if (getenv("TW_SHOW")) {
@@ -332,9 +480,11 @@ TEST(whatever_has_a_plan_in_little_memory_is_right)
     int n = asked ? atoi(asked) : 300;
     count is = {0};
     for (int i = 0; i < n; i++) judge(tw_random_next(&random), &is);
-    printf("%d of %d have a plan, %d of which share addresses; %d of %d that do not wait are refused\n", is.plans,
-           n, is.shared, is.refused, is.damaged);
+    printf("%d of %d have a plan, %d of which share addresses and %d have resident tensors; %d of %d that do not "
+           "wait are refused\n",
+           is.plans, n, is.shared, is.resident, is.refused, is.damaged);
     CHECK(is.shared > n / 10);
+    CHECK(is.resident > n / 10);
     CHECK(is.refused > n / 20);
 }
 

@@ -94,6 +94,7 @@ says err.txt "its engines are big.load, big.store, big.array, little.dma, little
 shows 12-lanes conv:16x14x14,out=32,kernel=3,pad=1,dtype=i8 "rf" "while oy stands still"
 shows 13-fused-convolutions "$source"/examples/13-fused-convolutions/workload.yaml "mid" "all along" "for a step"
 shows 14-array-and-vector "$source"/examples/14-array-and-vector/workload.yaml "vector" "gelu.y"
+shows 15-resident "$source"/examples/15-resident/workload.yaml "resident" "conv2.w"
 
 # Plans of different kinds compare by what both have.
 expect 0 eval matmul:128x128x128,dtype=i8 -m kpu --mapping="$source"/examples/06-kpu/mapping.yaml -q -o kpu

@@ -129,6 +129,7 @@ export interface HoldDoc {
   depth: number;
   while: string[];
   by_sub_step: boolean;
+  resident?: boolean;
   mover: string | null;
   drain: string | null;
   engine: string | null; // that makes its transfers

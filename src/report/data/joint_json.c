@@ -214,7 +214,7 @@ static void write_depth(const tw_plan *plan, const tw_stay *stay, int group, tw_
 static void write_hold(const tw_plan *plan, int s, tw_json *j)
 {
     static const char *const from[] = {
-        [TW_FROM_TENSOR] = "tensor", [TW_FROM_STAY] = "hold", [TW_FROM_OP] = "operator"};
+        [TW_FROM_TENSOR] = "tensor", [TW_FROM_STAY] = "hold", [TW_FROM_OP] = "operator", [TW_FROM_GROUP] = "group"};
     const tw_joint *program = plan->joint->program;
     const tw_stay *stay = program->stay[s];
     const tw_link_count *link = &plan->joint->timeline.link[s];
@@ -229,6 +229,7 @@ static void write_hold(const tw_plan *plan, int s, tw_json *j)
     tw_json_key_string(j, "slides", stay->slides ? tw_joint_slide_loop(plan, stay, group) : NULL);
     tw_json_key_int(j, "ahead_units", stay->ahead);
     tw_json_key_bool(j, "sums", stay->sums);
+    tw_json_key_bool(j, "resident", stay->stays || stay->from == TW_FROM_GROUP);
     tw_json_key_string(j, "from", from[stay->from]);
     tw_json_key_string(j, "mover", engine_name(plan, stay->engine));
     tw_json_key_string(j, "drain", engine_name(plan, stay->drain));

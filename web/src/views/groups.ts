@@ -139,6 +139,7 @@ function engineColumns(doc: PlanDoc): Column<GroupEngineDoc>[] {
 }
 
 function keptText(hold: HoldDoc, places: number): string {
+  if (hold.resident) return "resident";
   if (hold.by_sub_step) return "for a part of a step";
   if (!hold.while.length) return "all along";
   const loops = [...new Set(hold.while)];
