@@ -54,13 +54,9 @@ static tw_status init(tw_nest_cursor *c)
         ring->n = ring->n_free = (int32_t)stay->slots;
         TW_ALLOC(c->arena, ring->slot, ring->n);
         for (int32_t i = 0; i < ring->n; i++) ring->slot[i] = stay->first + i * stay->lanes;
-<<<<<<< HEAD
         c->held[s] = (holding){.buffer = -1, .reader = -1, .before = -1};
-=======
-        c->held[s] = (holding){.buffer = -1, .reader = -1};
         if (stay->from == TW_FROM_GROUP)
-            c->held[s] = (holding){.buffer = stay->first, .reader = -1, .filled = true};
->>>>>>> 110f856edb4a9fd8b94b743b1dac27eee02cdead
+            c->held[s] = (holding){.buffer = stay->first, .reader = -1, .before = -1, .filled = true};
     }
     TW_TRY(tw_nest_walk_init(&c->now, nest, c->arena));
     TW_TRY(tw_nest_walk_init(&c->next, nest, c->arena));

@@ -183,11 +183,7 @@ static void check_sizes(tw_joint_judge *j, const tw_joint_group *g)
 {
     for (int h = 0; h < g->n_holds; h++) {
         const tw_joint_hold *hold = &g->hold[h];
-<<<<<<< HEAD
-        if (hold->first >= 0 && !hold->slide.is && j->in.buffer[hold->first].size != hold->most)
-=======
-        if (hold->first >= 0 && !hold->home && j->in.buffer[hold->first].size != hold->most)
->>>>>>> 110f856edb4a9fd8b94b743b1dac27eee02cdead
+        if (hold->first >= 0 && !hold->slide.is && !hold->home && j->in.buffer[hold->first].size != hold->most)
             tw_fault_set(&j->fault,
                          "layout: buffer %s has %" PRId64 " units, the largest that it holds has %" PRId64,
                          tw_joint_buffer_name(j, hold->first, -1).text, j->in.buffer[hold->first].size, hold->most);

@@ -94,7 +94,6 @@ static int64_t slots_of(const tw_group_map *map, int tensor, int memory)
     return 1;
 }
 
-<<<<<<< HEAD
 /* 1 + the loop along which the tensor slides in the memory, 0: along none. */
 static int slide_of(const tw_group_map *map, int tensor, int memory)
 {
@@ -103,10 +102,7 @@ static int slide_of(const tw_group_map *map, int tensor, int memory)
     return 0;
 }
 
-static int add_hold(const tw_joint_judge *j, tw_joint_group *g, int tensor, int memory)
-=======
 int tw_joint_add_hold(const tw_joint_judge *j, tw_joint_group *g, int tensor, int memory)
->>>>>>> 110f856edb4a9fd8b94b743b1dac27eee02cdead
 {
     const tw_platform_memory *m = &j->in.platform->memory[memory];
     g->hold[g->n_holds] = (tw_joint_hold){.group = g->number,
@@ -808,16 +804,12 @@ tw_status tw_joint_group_init(tw_joint_judge *j, int number)
     g->slides = slides;
     note_readers(g);
     settle_depths(g);
-<<<<<<< HEAD
-    note_sums(g);
+    note_sums(j, g);
     check_slides(j, g);
     if (slides && !j->fault.set) {
         find_boxes(j, g, -1);
         measure_slides(j, g);
     }
-=======
-    note_sums(j, g);
->>>>>>> 110f856edb4a9fd8b94b743b1dac27eee02cdead
     check_lanes(j, g);
     check_depths(j, g);
     note_read_once(g);

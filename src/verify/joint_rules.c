@@ -368,19 +368,11 @@ static bool is_last(const tw_joint_at *s)
 }
 
 /* The last who reads a hold gives it back; or, where others might have read it in the last step of its run and did not, the last
-<<<<<<< HEAD
  * execution of that step or, when that has given back enough, a store behind it. */
-static bool check_giver(const tw_joint_at *s, const tw_joint_hold *h, tw_joint_slot *slot, const char *name)
-{
-    const struct tw_joint_reader *reader = &slot->reader;
-    bool last = is_last(s) || s->group->full;
-=======
- * execution of that step. */
 static bool check_giver(const tw_joint_at *s, tw_joint_hold *h, tw_joint_slot *slot, const char *name)
 {
     const tw_joint_reader *reader = h->home ? &h->reader : &slot->reader;
-    bool last = s->at.instr->op == TW_EXEC && s->op == &s->group->op[s->group->n_ops - 1];
->>>>>>> 110f856edb4a9fd8b94b743b1dac27eee02cdead
+    bool last = is_last(s) || s->group->full;
     if (s->j->in.unhurried || reader->full || reader->tick == s->at.row->tick) return true;
     if (reader->tick >= 0 && (reader->step == s->todo->step || h->read_once || h->divided_by >= 0))
         return tw_fault_at(&s->at, "gives buffer %s back, command %" PRId64 " reads it last", name, reader->tick);

@@ -347,11 +347,7 @@ static void look(walk *w, int place)
 {
     for (int h = 0; h < w->g->n_holds; h++) {
         tw_joint_hold *hold = &w->g->hold[h];
-<<<<<<< HEAD
-        if (hold->divided_by >= 0 || (hold->slide.is && hold->depth > place)) continue;
-=======
-        if (hold->divided_by >= 0 || hold->stays || hold->home) continue;
->>>>>>> 110f856edb4a9fd8b94b743b1dac27eee02cdead
+        if (hold->divided_by >= 0 || hold->stays || hold->home || (hold->slide.is && hold->depth > place)) continue;
         hold->next = hold->depth > place ? tw_joint_region(w->j, w->g, hold, NULL) : hold->now;
     }
 }

@@ -100,13 +100,10 @@ void tw_joint_kept_print(const tw_plan *plan, const tw_stay *stay, int group, tw
     const tw_nest *nest = &plan->joint->program->nest[group];
     const tw_op *driver = nest->op[nest->n_ops - 1].op;
     int loop[TW_MAX_LOOPS], n = loops_of(nest, stay->depth, loop);
-<<<<<<< HEAD
-    if (stay->slides)
-        tw_text_printf(out, "slides along %s", tw_joint_slide_loop(plan, stay, group));
-=======
     if (stay->stays || stay->from == TW_FROM_GROUP)
         tw_text_printf(out, "resident");
->>>>>>> 110f856edb4a9fd8b94b743b1dac27eee02cdead
+    else if (stay->slides)
+        tw_text_printf(out, "slides along %s", tw_joint_slide_loop(plan, stay, group));
     else if (stay->by_sub)
         tw_text_printf(out, "for a part of a step");
     else if (n == 0)
