@@ -22,14 +22,27 @@ typedef struct choice { /* of one segment */
     tw_group_map group; /* when it is simulated */
 } choice;
 
+typedef choice seam_choices[2][2]; /* what comes in is resident, what goes out is */
+
 typedef struct fuse {
     const tw_fuse_request *asked;
-    int n;                              /* operators */
-    choice (*choice)[TW_MAX_GROUP_OPS]; /* from operator i on, so many + 1 */
+    int n;                                    /* operators */
+    seam_choices (*choice)[TW_MAX_GROUP_OPS]; /* from operator i on, so many + 1 */
+    bool seams;                               /* tensors may stay between groups */
     int n_simulated;
     tw_arena *arena, *scratch;
     tw_diag *diag;
 } fuse;
+
+typedef struct link { /* a segment of a path */
+    int first, n;
+    bool in, out;
+} link;
+
+typedef struct path {
+    int n; /* 0: there is none */
+    link *link;
+} path;
 
 /* ---- one program ---- */
 
@@ -38,15 +51,14 @@ typedef struct measured {
 } measured;
 
 /* TW_INFEASIBLE when it does not fit, or is refused. */
-static tw_status simulate(fuse *f, const tw_group_map *group, int n, measured *out)
+static tw_status simulate(fuse *f, const tw_mapping *mapping, measured *out)
 {
-    const tw_mapping mapping = {.n_groups = n, .group = group};
     tw_diag quiet = tw_diag_quiet(f->diag);
     tw_arena_mark mark = tw_arena_save(f->scratch);
     const tw_work work = {f->scratch, f->scratch, &quiet};
     const tw_joint *joint;
     tw_joint_timeline timeline;
-    tw_status status = tw_joint_build(f->asked->model, f->asked->machine->platform, &mapping, &work, &joint);
+    tw_status status = tw_joint_build(f->asked->model, f->asked->machine->platform, mapping, &work, &joint);
     if (status == TW_OK) status = tw_joint_run(joint, NULL, &work, &timeline);
     f->n_simulated++;
     if (status == TW_OK) *out = (measured){timeline.sum.cycles, timeline.sum.energy_fj};
@@ -68,7 +80,7 @@ static tw_status try_group(fuse *f, const tw_group_map *group, choice *c)
     tw_grouping one = all;
     one.diag = &quiet;
     tw_status status = tw_grouping_check_one(&one, 0);
-    if (status == TW_OK) status = simulate(f, group, 1, &m);
+    if (status == TW_OK) status = simulate(f, &(tw_mapping){.n_groups = 1, .group = group}, &m);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
     TW_TRY(status);
     double price = price_of(f, &m);
@@ -90,17 +102,58 @@ static tw_status try_single(fuse *f, int i, choice *c)
     return status == TW_OK ? try_group(f, &group, c) : status == TW_INFEASIBLE ? TW_OK : status;
 }
 
-static tw_status open_choice(fuse *f, int i, int n, choice *c)
+/* Whether all readers of the tensor are among operators [first, last), and there is one. */
+static bool is_read_in(const tw_model *model, int tensor, int first, int last)
 {
-    const tw_segment segment = {f->asked->model, i, n};
-    if (!tw_segment_is_closed(&segment)) return TW_OK;
-    tw_status status = tw_frame_of(&segment, f->asked->machine, f->arena, &c->frame);
+    bool any = false;
+    for (int i = 0; i < model->n_ops; i++)
+        for (int o = 0; o < tw_op_output(&model->op[i]); o++) {
+            if (model->op[i].operand[o].tensor != tensor) continue;
+            if (i < first || i >= last) return false;
+            any = true;
+        }
+    return any && !model->tensor[tensor].is_output;
+}
+
+/* Whether what operator i makes may stay until the segment behind it has read it. */
+static bool may_stay(const fuse *f, int i)
+{
+    const tw_model *model = f->asked->model;
+    return f->seams && i >= 0 && i + 1 < f->n && is_read_in(model, tw_op_makes(&model->op[i]), i + 1, f->n) &&
+           tw_resident_memory(model, f->asked->machine, tw_op_makes(&model->op[i])) > 0;
+}
+
+static tw_status open_choice(fuse *f, const link *l, choice *c)
+{
+    const tw_model *model = f->asked->model;
+    const tw_segment segment = {model, l->first, l->n};
+    const tw_seams seams = {l->in ? tw_op_makes(&model->op[l->first - 1]) : -1, l->out};
+    if (l->in && !is_read_in(model, seams.in, l->first, l->first + l->n)) return TW_OK;
+    tw_status status = tw_frame_of(&segment, &seams, f->asked->machine, f->arena, &c->frame);
     if (status == TW_INFEASIBLE) return TW_OK;
     TW_TRY(status);
     TW_ALLOC(f->arena, c->tiling, MOST_TRIED + 1);
     c->n_tilings = tw_tilings_find(c->frame, &f->asked->by, MOST_TRIED, c->tiling);
     c->possible = c->n_tilings > 0;
-    if (c->possible) c->price = f->asked->by.price(f->asked->by.user, c->tiling[0].cycles, c->tiling[0].energy_fj);
+    if (!c->possible) return TW_OK;
+    c->price = f->asked->by.price(f->asked->by.user, c->tiling[0].cycles, c->tiling[0].energy_fj);
+    if (!l->in && !l->out) return TW_OK;
+    c->simulated = true; /* alone it cannot be */
+    return tw_tiling_group(c->frame, &c->tiling[0], f->arena, &c->group);
+}
+
+/* All seams of a segment; false: none is possible. */
+static tw_status open_segment(fuse *f, int i, int n, bool *possible)
+{
+    *possible = false;
+    if (!tw_segment_is_closed(&(tw_segment){f->asked->model, i, n})) return TW_OK;
+    for (int in = 0; in < 2; in++)
+        for (int out = 0; out < 2; out++) {
+            choice *c = &f->choice[i][n - 1][in][out];
+            if ((in && !may_stay(f, i - 1)) || (out && !may_stay(f, i + n - 1))) continue;
+            TW_TRY(open_choice(f, &(link){i, n, in, out}, c));
+            *possible |= c->possible;
+        }
     return TW_OK;
 }
 
@@ -109,18 +162,19 @@ static tw_status open_all(fuse *f)
     for (int i = 0; i < f->n; i++) {
         int misses = 0;
         for (int n = 1; n <= TW_MAX_GROUP_OPS && i + n <= f->n && misses < MOST_MISSES; n++) {
-            TW_TRY(open_choice(f, i, n, &f->choice[i][n - 1]));
-            misses = f->choice[i][n - 1].possible ? 0 : misses + 1;
+            bool possible;
+            TW_TRY(open_segment(f, i, n, &possible));
+            misses = possible ? 0 : misses + 1;
             if (tw_deadline_is_over(f->diag->deadline)) return TW_OK;
         }
     }
     return TW_OK;
 }
 
-/* Settles what a segment takes. */
+/* Settles what a segment takes between groups that store and load. */
 static tw_status settle(fuse *f, int i, int n)
 {
-    choice *c = &f->choice[i][n - 1];
+    choice *c = &f->choice[i][n - 1][0][0];
     bool any = c->possible;
     c->possible = false;
     if (n == 1) TW_TRY(try_single(f, i, c));
@@ -135,75 +189,153 @@ static tw_status settle(fuse *f, int i, int n)
 
 /* ---- the path ---- */
 
-/* The lengths of the segments of the shortest path, from its end; returns how many, 0: there is none. */
-static int shortest(const fuse *f, double *least, int *from, int *length)
+typedef struct stop { /* behind operator j: what it made is stored, or resident */
+    double least;
+    link last; /* n 0: there is no way here */
+} stop;
+
+static void reach(const fuse *f, stop (*node)[2], int j, int n, bool with_seams)
 {
+    for (int in = 0; in <= (int)with_seams; in++)
+        for (int out = 0; out <= (int)with_seams; out++) {
+            const choice *c = &f->choice[j - n][n - 1][in][out];
+            bool begins = j == n && !in;
+            if (!c->possible || (!begins && node[j - n][in].last.n == 0)) continue;
+            double price = node[j - n][in].least + c->price;
+            if (node[j][out].last.n > 0 && node[j][out].least <= price) continue;
+            node[j][out].least = price;
+            node[j][out].last = (link){j - n, n, in, out};
+        }
+}
+
+/* The shortest path, from its beginning. */
+static tw_status shortest(const fuse *f, bool with_seams, path *out)
+{
+    stop(*node)[2];
     int n = 0;
-    least[0] = 0;
-    for (int j = 1; j <= f->n; j++) {
-        from[j] = -1;
-        for (int len = 1; len <= TW_MAX_GROUP_OPS && len <= j; len++) {
-            const choice *c = &f->choice[j - len][len - 1];
-            if (!c->possible || (j > len && from[j - len] < 0)) continue;
-            double price = least[j - len] + c->price;
-            if (from[j] >= 0 && least[j] <= price) continue;
-            least[j] = price;
-            from[j] = len;
+    TW_ALLOC(f->scratch, node, f->n + 1);
+    for (int j = 1; j <= f->n; j++)
+        for (int len = 1; len <= TW_MAX_GROUP_OPS && len <= j; len++) reach(f, node, j, len, with_seams);
+    out->n = 0;
+    if (node[f->n][0].last.n == 0) return TW_OK;
+    int seam = 0;
+    for (int j = f->n; j > 0; n++) {
+        link l = node[j][seam].last;
+        out->link[n] = l;
+        j = l.first;
+        seam = l.in;
+    }
+    for (int k = 0; k < n / 2; k++) {
+        link l = out->link[k];
+        out->link[k] = out->link[n - 1 - k];
+        out->link[n - 1 - k] = l;
+    }
+    out->n = n;
+    return TW_OK;
+}
+
+static choice *choice_of(const fuse *f, const link *l) { return &f->choice[l->first][l->n - 1][l->in][l->out]; }
+
+/* The shortest path of which everything is settled. */
+static tw_status find_path(fuse *f, bool with_seams, path *out)
+{
+    bool changed = true;
+    TW_ALLOC(f->arena, out->link, f->n + 1);
+    while (changed) {
+        tw_arena_mark mark = tw_arena_save(f->scratch);
+        tw_status status = shortest(f, with_seams, out);
+        tw_arena_rewind(f->scratch, mark);
+        TW_TRY(status);
+        changed = false;
+        for (int k = 0; k < out->n; k++) {
+            if (choice_of(f, &out->link[k])->simulated) continue;
+            TW_TRY(settle(f, out->link[k].first, out->link[k].n));
+            changed = true;
         }
     }
-    if (from[f->n] < 0) return 0;
-    for (int j = f->n; j > 0; j -= from[j]) length[n++] = from[j];
-    return n;
-}
-
-/* Simulates what is on the path and was not; true when there was something. */
-static tw_status settle_path(fuse *f, const int *length, int n, bool *changed)
-{
-    *changed = false;
-    for (int k = 0, j = f->n; k < n; j -= length[k], k++) {
-        if (f->choice[j - length[k]][length[k] - 1].simulated) continue;
-        TW_TRY(settle(f, j - length[k], length[k]));
-        *changed = true;
-    }
     return TW_OK;
 }
 
-static tw_status find_path(fuse *f, int *length, int *n)
-{
-    double *least;
-    int *from;
-    bool changed = true;
-    TW_ALLOC(f->scratch, least, f->n + 1);
-    TW_ALLOC(f->scratch, from, f->n + 1);
-    while (changed) {
-        *n = shortest(f, least, from, length);
-        if (*n == 0) return TW_INFEASIBLE;
-        TW_TRY(settle_path(f, length, *n, &changed));
-    }
-    return TW_OK;
-}
+/* ---- all groups together ---- */
 
-static tw_status gather(fuse *f, const int *length, int n, tw_fused *out)
+static tw_status write_mapping(const fuse *f, const path *p, tw_mapping *out)
 {
     tw_group_map *group;
-    measured all;
-    TW_ALLOC(f->arena, group, n);
-    for (int k = 0, j = f->n; k < n; j -= length[k], k++)
-        group[n - 1 - k] = f->choice[j - length[k]][length[k] - 1].group;
-    TW_TRY(simulate(f, group, n, &all));
-    *out = (tw_fused){n, group, all.cycles, all.energy_fj, f->n_simulated};
+    tw_group_resident *resident;
+    const tw_model *model = f->asked->model;
+    TW_ALLOC(f->arena, group, p->n);
+    TW_ALLOC(f->arena, resident, p->n);
+    *out = (tw_mapping){.n_groups = p->n, .group = group, .resident = resident};
+    for (int k = 0; k < p->n; k++) {
+        group[k] = choice_of(f, &p->link[k])->group;
+        if (!p->link[k].in) continue;
+        int tensor = tw_op_makes(&model->op[p->link[k].first - 1]);
+        resident[out->n_residents++] =
+            (tw_group_resident){.tensor = tensor, .memory = tw_resident_memory(model, f->asked->machine, tensor)};
+    }
     return TW_OK;
+}
+
+/* Keeps the mapping if all of it together is better than what was found so far. */
+static tw_status offer(fuse *f, const tw_mapping *mapping, tw_fused *best, bool *better)
+{
+    measured m;
+    tw_diag quiet = tw_diag_quiet(f->diag);
+    tw_status status = tw_mapping_check(mapping, f->asked->model, f->asked->machine, &quiet);
+    *better = false;
+    if (status == TW_OK) status = simulate(f, mapping, &m);
+    if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
+    TW_TRY(status);
+    const measured was = {best->cycles, best->energy_fj};
+    if (best->mapping.n_groups > 0 && price_of(f, &m) >= price_of(f, &was)) return TW_OK;
+    best->mapping = *mapping;
+    best->cycles = m.cycles;
+    best->energy_fj = m.energy_fj;
+    *better = true;
+    return TW_OK;
+}
+
+/* Other tilings of each group, beside the others as they are. */
+static tw_status improve(fuse *f, const path *p, tw_fused *best)
+{
+    for (int k = 0; k < p->n; k++) {
+        const choice *c = choice_of(f, &p->link[k]);
+        for (int t = 0; t < c->n_tilings && !tw_deadline_is_over(f->diag->deadline); t++) {
+            tw_group_map *group;
+            tw_mapping mapping = best->mapping;
+            bool better;
+            TW_ALLOC(f->arena, group, p->n);
+            memcpy(group, mapping.group, (size_t)p->n * sizeof *group);
+            TW_TRY(tw_tiling_group(c->frame, &c->tiling[t], f->arena, &group[k]));
+            mapping.group = group;
+            TW_TRY(offer(f, &mapping, best, &better));
+        }
+    }
+    return TW_OK;
+}
+
+static tw_status find_with(fuse *f, bool with_seams, tw_fused *best)
+{
+    path p;
+    tw_mapping mapping;
+    bool better;
+    TW_TRY(find_path(f, with_seams, &p));
+    if (p.n == 0 || p.n > TW_MAX_GROUPS) return TW_OK;
+    TW_TRY(write_mapping(f, &p, &mapping));
+    TW_TRY(offer(f, &mapping, best, &better));
+    return better ? improve(f, &p, best) : TW_OK;
 }
 
 static tw_status find(fuse *f, tw_fused *out)
 {
-    int *length, n;
-    TW_ALLOC(f->scratch, length, f->n + 1);
     TW_ALLOC(f->arena, f->choice, f->n);
     TW_TRY(open_all(f));
     for (int i = 0; i < f->n; i++) TW_TRY(settle(f, i, 1)); /* they are there in any case */
-    TW_TRY(find_path(f, length, &n));
-    return n > TW_MAX_GROUPS ? TW_INFEASIBLE : gather(f, length, n, out);
+    *out = (tw_fused){0};
+    TW_TRY(find_with(f, false, out));
+    if (f->seams) TW_TRY(find_with(f, true, out));
+    out->n_simulated = f->n_simulated;
+    return out->mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE;
 }
 
 tw_status tw_fuse_find(const tw_fuse_request *asked, const tw_work *work, tw_fused *out)
@@ -216,5 +348,6 @@ tw_status tw_fuse_find(const tw_fuse_request *asked, const tw_work *work, tw_fus
               .diag = work->diag};
     if (!asked->machine->platform || f.n == 0) return TW_INFEASIBLE;
     if (tw_grouping_check_machine(asked->machine, (tw_loc){0}, &quiet) != TW_OK) return TW_INFEASIBLE;
+    f.seams = true;
     return find(&f, out);
 }

@@ -7,7 +7,12 @@
  *
  * Of each segment the tilings are estimated in closed form (tiling.h), and the best of them are simulated when the shortest path
  * needs them; what single operators take is known from the plan layer by layer, whose mappings are tried as groups, too. So the path
- * is one of simulated groups alone when it is settled. In the end all groups are simulated as one program. */
+ * is one of simulated groups alone when it is settled.
+ *
+ * What a segment makes for the next one may also stay: lie whole in a memory that both use, where neither stores nor loads it. Such a seam is a
+ * second way from one segment to the next, with less to move and less room for tiles; what the segments at it take is estimated. All groups
+ * of the shortest path with such seams, and of the one without, are simulated as one program, in which other tilings of
+ * each group are tried, too. */
 #ifndef TW_FUSE_FUSE_H
 #define TW_FUSE_FUSE_H
 #include "fuse/tiling.h"
@@ -21,8 +26,7 @@ typedef struct tw_fuse_request {
 } tw_fuse_request;
 
 typedef struct tw_fused {
-    int n_groups;
-    const tw_group_map *group;
+    tw_mapping mapping;
     int64_t cycles, energy_fj; /* of all as one program */
     int n_simulated;           /* programs              */
 } tw_fused;

@@ -33,6 +33,8 @@ struct tw_frame {
     tw_engine engine[TW_MAX_GROUP_OPS]; /* with the cost that it has for the operator */
     int n_spreads[TW_MAX_GROUP_OPS];
     const tw_spread *spread[TW_MAX_GROUP_OPS]; /* that are worth a try */
+    tw_seams seams;
+    int64_t whole[TW_MAX_PLATFORM_MEMORIES]; /* units of what is resident at the seams */
     int n_held;
     held held[MOST_TENSORS];
     int n_loops, loop[TW_MAX_LOOPS]; /* of the driver that may be cut, those first that make most of it smaller */
@@ -122,10 +124,18 @@ static bool hold_along(const tw_frame *f, int k, int operand, int from, int to, 
     return h->n_memories < 2 * TW_MAX_MEMORIES - TW_MAX_MEMORIES;
 }
 
+static bool is_resident(const tw_frame *f, const held *h)
+{
+    return h->part == COMES_IN ? h->tensor == f->seams.in : h->part == GOES_OUT && f->seams.out;
+}
+
+/* Between memory 0, or where the tensor is resident, and the compute engine. */
 static bool hold_outside(const tw_frame *f, int k, int operand, held *h)
 {
-    int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES], n = way_of(f, k, operand, memory, own);
-    return n > 0 && hold_along(f, k, operand, 1, n, h);
+    int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES], n = way_of(f, k, operand, memory, own), from = 1;
+    int home = is_resident(f, h) ? tw_resident_memory(f->segment.model, f->machine, h->tensor) : 0;
+    while (home > 0 && from <= n && memory[from - 1] != home) from++;
+    return n > 0 && from <= n && hold_along(f, k, operand, from, n, h);
 }
 
 /* What operator j makes and k reads: from where the ways of both meet. */
@@ -172,6 +182,24 @@ static bool find_held(tw_frame *f)
     return h && h->part == GOES_OUT && hold_outside(f, f->segment.n - 1, tw_op_output(driver), h);
 }
 
+/* What is resident takes its room whole. */
+static bool count_residents(tw_frame *f)
+{
+    const tw_model *model = f->segment.model;
+    const int tensor[2] = {f->seams.in, f->seams.out ? tw_op_makes(driver_of(f)) : -1};
+    for (int i = 0; i < 2; i++) {
+        if (tensor[i] < 0) continue;
+        int m = tw_resident_memory(model, f->machine, tensor[i]);
+        if (m == 0) return false;
+        int64_t align = f->platform->memory[m].is.align;
+        int64_t units = tw_machine_units(f->machine, model->tensor[tensor[i]].dtype,
+                                         tw_tensor_elems(&model->tensor[tensor[i]]));
+        f->whole[m] += tw_cdiv(units, align) * align;
+        if (f->whole[m] > f->platform->memory[m].is.size) return false;
+    }
+    return true;
+}
+
 /* ---- loops that are cut ---- */
 
 static double elems_held(const tw_frame *f, const tw_box *tile)
@@ -201,15 +229,44 @@ static void list_loops(tw_frame *f)
     }
 }
 
-tw_status tw_frame_of(const tw_segment *segment, const tw_machine *machine, tw_arena *arena, const tw_frame **out)
+/* Bit m: memory m of the platform is on the operand's way. */
+static bool passes(const tw_platform *platform, const tw_op *op, int operand, bool *on)
+{
+    int v = view_for(platform, op);
+    if (v < 0) return false;
+    tw_path path = tw_machine_path(&platform->view[v].machine, op, operand);
+    bool here[TW_MAX_PLATFORM_MEMORIES] = {false};
+    for (int m = 0; m < platform->view[v].machine.n_memories; m++)
+        if (path >> m & 1) here[platform->view[v].memory[m]] = true;
+    for (int m = 0; m < platform->n_memories; m++) on[m] &= here[m];
+    return true;
+}
+
+int tw_resident_memory(const tw_model *model, const tw_machine *machine, int tensor)
+{
+    const tw_platform *platform = machine->platform;
+    bool on[TW_MAX_PLATFORM_MEMORIES];
+    for (int m = 0; m < platform->n_memories; m++) on[m] = m > 0 && platform->memory[m].lanes <= 1;
+    for (int i = 0; i < model->n_ops; i++)
+        for (int o = 0; o < model->op[i].n_operands; o++)
+            if (model->op[i].operand[o].tensor == tensor && !passes(platform, &model->op[i], o, on)) return 0;
+    for (int m = 1; m < platform->n_memories; m++)
+        if (on[m]) return m;
+    return 0;
+}
+
+tw_status tw_frame_of(const tw_segment *segment, const tw_seams *seams, const tw_machine *machine, tw_arena *arena,
+                      const tw_frame **out)
 {
     tw_frame *f;
     TW_ALLOC(arena, f, 1);
-    *f = (tw_frame){.segment = *segment, .machine = machine, .platform = machine->platform};
-    if (!find_engines(f) || !find_held(f)) return TW_INFEASIBLE;
+    *f = (tw_frame){.segment = *segment, .seams = *seams, .machine = machine, .platform = machine->platform};
+    if (!find_engines(f) || !count_residents(f) || !find_held(f)) return TW_INFEASIBLE;
     for (int k = 0; k < segment->n; k++) TW_TRY(list_spreads(f, k, arena));
     for (int i = 0; i < f->n_held; i++)
         for (int m = 0; m < f->held[i].n_memories; m++) f->level = (int)tw_max(f->level, f->held[i].memory[m]);
+    for (int m = 1; m < f->platform->n_memories && f->level == 0; m++)
+        if (f->whole[m] > 0) f->level = m;
     list_loops(f);
     *out = f;
     return TW_OK;
@@ -381,7 +438,8 @@ static int64_t slots_of(const tw_tiling *t, const held *h, int inner)
 /* Whether the buffers fit, each memory by itself. */
 static bool fits(const tw_frame *f, const tw_tiling *t, const count *c)
 {
-    int64_t need[TW_MAX_PLATFORM_MEMORIES] = {0};
+    int64_t need[TW_MAX_PLATFORM_MEMORIES];
+    memcpy(need, f->whole, sizeof need);
     for (int i = 0; i < f->n_held; i++)
         for (int m = 0; m < f->held[i].n_memories; m++) {
             int memory = f->held[i].memory[m];

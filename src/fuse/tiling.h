@@ -26,10 +26,19 @@ typedef struct tw_tiling {
     int64_t n_steps;
 } tw_tiling;
 
+/* Tensors at the ends of a segment that lie whole in a memory, between the groups that make and read them. */
+typedef struct tw_seams {
+    int in;   /* a tensor that comes in, -1: none is resident */
+    bool out; /* what the driver makes                        */
+} tw_seams;
+
 typedef struct tw_frame tw_frame;
 /* TW_INFEASIBLE when these operators cannot be one group on the machine, without a word. */
-TW_NODISCARD tw_status tw_frame_of(const tw_segment *segment, const tw_machine *machine, tw_arena *arena,
-                                   const tw_frame **out);
+TW_NODISCARD tw_status tw_frame_of(const tw_segment *segment, const tw_seams *seams, const tw_machine *machine,
+                                   tw_arena *arena, const tw_frame **out);
+/* The outermost memory, of the platform, that the tensor passes on the way out of what makes it and on the way into all that read it; 0: there is
+ * none. */
+int tw_resident_memory(const tw_model *model, const tw_machine *machine, int tensor);
 /* At most `most` tilings that fit, the best by `price` first; returns how many. */
 typedef double tw_price_fn(const void *user, double cycles, double energy_fj);
 typedef struct tw_pricing {

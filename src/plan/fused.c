@@ -62,7 +62,7 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
     TW_TRY(tw_least_of(asked->model, asked->machine, work->scratch, &least));
     TW_ALLOC(work->arena, mapping, 1);
     TW_ALLOC(work->arena, search, 1);
-    *mapping = (tw_mapping){.n_groups = fused.n_groups, .group = fused.group};
+    *mapping = fused.mapping;
     *search = (tw_joint_search){.apart = apart->sum, .bound = least.cycles, .n_simulated = fused.n_simulated};
     if (least.engine >= 0) search->bound_by = asked->machine->platform->engine[least.engine].name;
     search->seconds = tw_deadline_since(start);
