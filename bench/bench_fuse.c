@@ -18,26 +18,29 @@ static double cpu_seconds(void)
 }
 
 /* A megabyte on chip behind a slow DRAM. */
-static const char slow[] = "machine: slow-dram\nunit: byte\ntiming: async\nclock_mhz: 1000\nmemories:\n"
-                           "  - {name: dram, size: unlimited, energy: 60 pJ}\n"
-                           "  - {name: sram, size: 1 MiB, align: 16, energy: 1 pJ}\nengines:\n"
-                           "  - {name: dma, between: [dram, sram], prefetch: all, cost: {latency: 100, per_cycle: 4}}\n"
-                           "  - {name: array, computes: [multiply-add, add, max, map], memory: sram, energy: 0.1 pJ, "
-                           "cost: {array: [32, 32], latency: 20}}\n";
+static const char slow[] =
+    "machine: slow-dram\nunit: byte\ntiming: async\nclock_mhz: 1000\nmemories:\n"
+    "  - {name: dram, size: unlimited, energy: 60 pJ}\n"
+    "  - {name: sram, size: 1 MiB, align: 16, energy: 1 pJ}\nengines:\n"
+    "  - {name: dma, between: [dram, sram], prefetch: all, cost: {latency: 100, per_cycle: 4}}\n"
+    "  - {name: array, computes: [multiply-add, add, max, map], memory: sram, energy: 0.1 pJ, "
+    "cost: {array: [32, 32], latency: 20}}\n";
 /* The core of a lab: 64 x 16 multiply-adds, 80 KiB, 4 bytes a cycle both ways. */
-static const char lab[] = "machine: lab-core\nunit: byte\ntiming: async\nmemories:\n"
-                          "  - {name: dram, size: unlimited, energy: 15.6 pJ}\n"
-                          "  - {name: sram, size: 80 KiB, energy: 0.33 pJ}\nengines:\n"
-                          "  - {name: bus, between: [dram, sram], prefetch: all, cost: {latency: 0, per_cycle: 4}}\n"
-                          "  - {name: array, computes: [multiply-add, add, max, map], memory: sram, energy: 0.04 pJ, "
-                          "cost: {array: [64, 16]}}\n";
+static const char lab[] =
+    "machine: lab-core\nunit: byte\ntiming: async\nmemories:\n"
+    "  - {name: dram, size: unlimited, energy: 15.6 pJ}\n"
+    "  - {name: sram, size: 80 KiB, energy: 0.33 pJ}\nengines:\n"
+    "  - {name: bus, between: [dram, sram], prefetch: all, cost: {latency: 0, per_cycle: 4}}\n"
+    "  - {name: array, computes: [multiply-add, add, max, map], memory: sram, energy: 0.04 pJ, "
+    "cost: {array: [64, 16]}}\n";
 /* Compute is scarce: an array that is never idle. */
-static const char scarce[] = "machine: scarce\nunit: byte\ntiming: async\nmemories:\n"
-                             "  - {name: dram, size: unlimited, energy: 15.6 pJ}\n"
-                             "  - {name: sram, size: 256 KiB, energy: 0.33 pJ}\nengines:\n"
-                             "  - {name: bus, between: [dram, sram], prefetch: all, cost: {latency: 0, per_cycle: 64}}\n"
-                             "  - {name: array, computes: [multiply-add, add, max, map], memory: sram, energy: 0.04 pJ, "
-                             "cost: {array: [4, 4]}}\n";
+static const char scarce[] =
+    "machine: scarce\nunit: byte\ntiming: async\nmemories:\n"
+    "  - {name: dram, size: unlimited, energy: 15.6 pJ}\n"
+    "  - {name: sram, size: 256 KiB, energy: 0.33 pJ}\nengines:\n"
+    "  - {name: bus, between: [dram, sram], prefetch: all, cost: {latency: 0, per_cycle: 64}}\n"
+    "  - {name: array, computes: [multiply-add, add, max, map], memory: sram, energy: 0.04 pJ, "
+    "cost: {array: [4, 4]}}\n";
 
 typedef struct text {
     char *bytes;
@@ -47,10 +50,11 @@ typedef struct text {
 
 static void conv(FILE *out, int i, int in, int side, int channels, int kernel)
 {
-    fprintf(out,
-            "  - {name: l%d, op: conv, shape: [%d, %d, %d], out: %d, kernel: %d, pad: %d, dtype: i8, out_dtype: i8, "
-            "accumulator: i32, inputs: {ifm: t%d}, output: t%d}\n",
-            i, in, side, side, channels, kernel, kernel / 2, i, i + 1);
+    fprintf(
+        out,
+        "  - {name: l%d, op: conv, shape: [%d, %d, %d], out: %d, kernel: %d, pad: %d, dtype: i8, out_dtype: i8, "
+        "accumulator: i32, inputs: {ifm: t%d}, output: t%d}\n",
+        i, in, side, side, channels, kernel, kernel / 2, i, i + 1);
 }
 
 static void chain(FILE *out, int n, int channels, int side)
@@ -80,10 +84,11 @@ static void residual(FILE *out)
     for (int b = 0; b < 2; b++) {
         conv(out, 3 * b, 64, 56, 64, 3);
         conv(out, 3 * b + 1, 64, 56, 64, 3);
-        fprintf(out,
-                "  - {name: l%d, op: add, shape: [64, 56, 56], dtype: i8, out_dtype: i8, inputs: {ifm: t%d, w: t%d}, "
-                "output: t%d}\n",
-                3 * b + 2, 3 * b + 2, 3 * b, 3 * b + 3);
+        fprintf(
+            out,
+            "  - {name: l%d, op: add, shape: [64, 56, 56], dtype: i8, out_dtype: i8, inputs: {ifm: t%d, w: t%d}, "
+            "output: t%d}\n",
+            3 * b + 2, 3 * b + 2, 3 * b, 3 * b + 3);
     }
 }
 
@@ -92,10 +97,11 @@ static void mlp(FILE *out)
 {
     const int width[] = {256, 1024, 256};
     for (int i = 0; i < 2; i++)
-        fprintf(out,
-                "  - {name: l%d, op: matmul, shape: [512, %d, %d], dtype: i8, out_dtype: i8, accumulator: i32, inputs: "
-                "{ifm: t%d}, output: t%d}\n",
-                i, width[i + 1], width[i], i, i + 1);
+        fprintf(
+            out,
+            "  - {name: l%d, op: matmul, shape: [512, %d, %d], dtype: i8, out_dtype: i8, accumulator: i32, inputs: "
+            "{ifm: t%d}, output: t%d}\n",
+            i, width[i + 1], width[i], i, i + 1);
 }
 
 typedef struct row {
@@ -103,7 +109,8 @@ typedef struct row {
     void (*write)(FILE *out);
 } row;
 
-static const tw_plan *plan_of(tw_context *ctx, const tw_model *model, const tw_machine *machine, bool layers, double *seconds)
+static const tw_plan *plan_of(tw_context *ctx, const tw_model *model, const tw_machine *machine, bool layers,
+                              double *seconds)
 {
     tw_search_options options = TW_SEARCH_OPTIONS_INIT;
     const tw_plan *plan = NULL;
@@ -134,9 +141,10 @@ static int run(const row *r)
         printf("%-14s %12" PRId64 " %12" PRId64 " %6.2f %9.2f %9.2f %8.2f %8.2f\n", r->name,
                tw_plan_summary(layers)->cycles, tw_plan_summary(plan)->cycles,
                (double)tw_plan_summary(layers)->cycles / (double)tw_plan_summary(plan)->cycles,
-               (double)tw_plan_summary(layers)->energy_fj / 1e9, (double)tw_plan_summary(plan)->energy_fj / 1e9, apart,
-               both - apart);
-    for (int i = 0; !plan && i < tw_context_n_messages(ctx); i++) fprintf(stderr, "%s\n", tw_context_message(ctx, i));
+               (double)tw_plan_summary(layers)->energy_fj / 1e9, (double)tw_plan_summary(plan)->energy_fj / 1e9,
+               apart, both - apart);
+    for (int i = 0; !plan && i < tw_context_n_messages(ctx); i++)
+        fprintf(stderr, "%s\n", tw_context_message(ctx, i));
     tw_context_free(ctx);
     free(t.bytes);
     return plan ? 0 : 1;
@@ -144,9 +152,14 @@ static int run(const row *r)
 
 int main(void)
 {
-    static const row rows[] = {
-        {"four", lab, four},       {"three", slow, three},       {"scarce", scarce, three}, {"fsrcnn", slow, fsrcnn},
-        {"residual", slow, residual}, {"mlp", slow, mlp}, {"chain-25", slow, twenty_five}, {"chain-50", slow, fifty}};
+    static const row rows[] = {{"four", lab, four},
+                               {"three", slow, three},
+                               {"scarce", scarce, three},
+                               {"fsrcnn", slow, fsrcnn},
+                               {"residual", slow, residual},
+                               {"mlp", slow, mlp},
+                               {"chain-25", slow, twenty_five},
+                               {"chain-50", slow, fifty}};
     int bad = 0;
     printf("%-14s %12s %12s %6s %9s %9s %8s %8s\n", "", "layers", "groups", "ratio", "uJ", "uJ", "s", "more s");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) bad |= run(&rows[i]);

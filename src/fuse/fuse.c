@@ -29,7 +29,9 @@ typedef struct fuse {
     int n;                                    /* operators */
     seam_choices (*choice)[TW_MAX_GROUP_OPS]; /* from operator i on, so many + 1 */
     bool seams;                               /* tensors may stay between groups */
+    tw_spread_memo *memo;
     int n_simulated;
+    int64_t n_commands; /* of all that were simulated */
     tw_arena *arena, *scratch;
     tw_diag *diag;
 } fuse;
@@ -62,6 +64,7 @@ static tw_status simulate(fuse *f, const tw_mapping *mapping, measured *out)
     if (status == TW_OK) status = tw_joint_run(joint, NULL, &work, &timeline);
     f->n_simulated++;
     if (status == TW_OK) *out = (measured){timeline.sum.cycles, timeline.sum.energy_fj};
+    if (status == TW_OK) f->n_commands += timeline.sum.instructions;
     tw_arena_rewind(f->scratch, mark);
     return status == TW_ERR_INPUT ? TW_INFEASIBLE : status;
 }
@@ -123,21 +126,29 @@ static bool may_stay(const fuse *f, int i)
            tw_resident_memory(model, f->asked->machine, tw_op_makes(&model->op[i])) > 0;
 }
 
-static tw_status open_choice(fuse *f, const link *l, choice *c)
+/* Which seams a segment may have; returns how many. */
+static int list_seams(const fuse *f, int i, int n, tw_tilings list[4])
 {
     const tw_model *model = f->asked->model;
-    const tw_segment segment = {model, l->first, l->n};
-    const tw_seams seams = {l->in ? tw_op_makes(&model->op[l->first - 1]) : -1, l->out};
-    if (l->in && !is_read_in(model, seams.in, l->first, l->first + l->n)) return TW_OK;
-    tw_status status = tw_frame_of(&segment, &seams, f->asked->machine, f->arena, &c->frame);
-    if (status == TW_INFEASIBLE) return TW_OK;
-    TW_TRY(status);
-    TW_ALLOC(f->arena, c->tiling, MOST_TRIED + 1);
-    c->n_tilings = tw_tilings_find(c->frame, &f->asked->by, MOST_TRIED, c->tiling);
-    c->possible = c->n_tilings > 0;
+    int count = 0;
+    for (int in = 0; in < 2; in++)
+        for (int out = 0; out < 2; out++) {
+            int tensor = in ? (i > 0 ? tw_op_makes(&model->op[i - 1]) : -1) : -1;
+            if (in && (!may_stay(f, i - 1) || !is_read_in(model, tensor, i, i + n))) continue;
+            if (out && !may_stay(f, i + n - 1)) continue;
+            list[count++] = (tw_tilings){.seams = {in, out}, .in_tensor = tensor, .most = MOST_TRIED};
+        }
+    return count;
+}
+
+static tw_status take_tilings(fuse *f, const tw_tilings *list, choice *c)
+{
+    c->n_tilings = list->n;
+    c->tiling = list->tiling;
+    c->possible = list->n > 0;
     if (!c->possible) return TW_OK;
-    c->price = f->asked->by.price(f->asked->by.user, c->tiling[0].cycles, c->tiling[0].energy_fj);
-    if (!l->in && !l->out) return TW_OK;
+    c->price = list->tiling[0].price;
+    if (!list->seams.in && !list->seams.out) return TW_OK;
     c->simulated = true; /* alone it cannot be */
     return tw_tiling_group(c->frame, &c->tiling[0], f->arena, &c->group);
 }
@@ -145,15 +156,23 @@ static tw_status open_choice(fuse *f, const link *l, choice *c)
 /* All seams of a segment; false: none is possible. */
 static tw_status open_segment(fuse *f, int i, int n, bool *possible)
 {
+    const tw_segment segment = {f->asked->model, i, n};
+    tw_tilings list[4];
+    const tw_frame *frame;
     *possible = false;
-    if (!tw_segment_is_closed(&(tw_segment){f->asked->model, i, n})) return TW_OK;
-    for (int in = 0; in < 2; in++)
-        for (int out = 0; out < 2; out++) {
-            choice *c = &f->choice[i][n - 1][in][out];
-            if ((in && !may_stay(f, i - 1)) || (out && !may_stay(f, i + n - 1))) continue;
-            TW_TRY(open_choice(f, &(link){i, n, in, out}, c));
-            *possible |= c->possible;
-        }
+    if (!tw_segment_is_closed(&segment)) return TW_OK;
+    tw_status status = tw_frame_of(&segment, f->asked->machine, f->memo, f->arena, &frame);
+    if (status == TW_INFEASIBLE) return TW_OK;
+    TW_TRY(status);
+    int n_lists = list_seams(f, i, n, list);
+    for (int k = 0; k < n_lists; k++) TW_ALLOC(f->arena, list[k].tiling, MOST_TRIED + 1);
+    tw_tilings_find(frame, &f->asked->by, list, n_lists);
+    for (int k = 0; k < n_lists; k++) {
+        choice *c = &f->choice[i][n - 1][list[k].seams.in][list[k].seams.out];
+        c->frame = frame;
+        TW_TRY(take_tilings(f, &list[k], c));
+        *possible |= c->possible;
+    }
     return TW_OK;
 }
 
@@ -295,12 +314,15 @@ static tw_status offer(fuse *f, const tw_mapping *mapping, tw_fused *best, bool 
     return TW_OK;
 }
 
-/* Other tilings of each group, beside the others as they are. */
+/* Other tilings of each group, beside the others as they are: for as long as some hundred thousand commands take. */
 static tw_status improve(fuse *f, const path *p, tw_fused *best)
 {
+    static const int64_t most_commands = 200000;
+    int64_t end = f->n_commands + most_commands;
     for (int k = 0; k < p->n; k++) {
         const choice *c = choice_of(f, &p->link[k]);
-        for (int t = 0; t < c->n_tilings && !tw_deadline_is_over(f->diag->deadline); t++) {
+        for (int t = 0; t < c->n_tilings && f->n_commands < end; t++) {
+            if (tw_deadline_is_over(f->diag->deadline)) return TW_OK;
             tw_group_map *group;
             tw_mapping mapping = best->mapping;
             bool better;
@@ -329,6 +351,7 @@ static tw_status find_with(fuse *f, bool with_seams, tw_fused *best)
 static tw_status find(fuse *f, tw_fused *out)
 {
     TW_ALLOC(f->arena, f->choice, f->n);
+    TW_TRY(tw_spread_memo_new(f->arena, &f->memo));
     TW_TRY(open_all(f));
     for (int i = 0; i < f->n; i++) TW_TRY(settle(f, i, 1)); /* they are there in any case */
     *out = (tw_fused){0};

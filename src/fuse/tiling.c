@@ -14,8 +14,8 @@ enum { MOST_TENSORS = 64, MOST_LINKS = 128, MOST_SIZES = 24, MOST_SPREADS = 4096
 
 typedef enum part { COMES_IN, GOES_OUT, STAYS_INSIDE } part;
 
-typedef struct held { /* a tensor of the segment */
-    int tensor;
+typedef struct held {  /* a tensor of the segment */
+    int tensor, maker; /* the operator that makes it, -1: none does                          */
     part part;
     int op, operand;                 /* that stand for it                                                   */
     int64_t units;                   /* of an element                                                       */
@@ -33,8 +33,9 @@ struct tw_frame {
     tw_engine engine[TW_MAX_GROUP_OPS]; /* with the cost that it has for the operator */
     int n_spreads[TW_MAX_GROUP_OPS];
     const tw_spread *spread[TW_MAX_GROUP_OPS]; /* that are worth a try */
-    tw_seams seams;
-    int64_t whole[TW_MAX_PLATFORM_MEMORIES]; /* units of what is resident at the seams */
+    tw_spread_memo *memo;
+    int home[MOST_TENSORS];      /* memory in which the tensor may be resident, 0: none */
+    int64_t whole[MOST_TENSORS]; /* units of all of it                                  */
     int n_held;
     held held[MOST_TENSORS];
     int n_loops, loop[TW_MAX_LOOPS]; /* of the driver that may be cut, those first that make most of it smaller */
@@ -124,18 +125,10 @@ static bool hold_along(const tw_frame *f, int k, int operand, int from, int to, 
     return h->n_memories < 2 * TW_MAX_MEMORIES - TW_MAX_MEMORIES;
 }
 
-static bool is_resident(const tw_frame *f, const held *h)
-{
-    return h->part == COMES_IN ? h->tensor == f->seams.in : h->part == GOES_OUT && f->seams.out;
-}
-
-/* Between memory 0, or where the tensor is resident, and the compute engine. */
 static bool hold_outside(const tw_frame *f, int k, int operand, held *h)
 {
-    int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES], n = way_of(f, k, operand, memory, own), from = 1;
-    int home = is_resident(f, h) ? tw_resident_memory(f->segment.model, f->machine, h->tensor) : 0;
-    while (home > 0 && from <= n && memory[from - 1] != home) from++;
-    return n > 0 && from <= n && hold_along(f, k, operand, from, n, h);
+    int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES], n = way_of(f, k, operand, memory, own);
+    return n > 0 && hold_along(f, k, operand, 1, n, h);
 }
 
 /* What operator j makes and k reads: from where the ways of both meet. */
@@ -160,7 +153,7 @@ static held *held_of(tw_frame *f, int tensor, int k, int operand)
     if (f->n_held == MOST_TENSORS) return NULL;
     held *h = &f->held[f->n_held++];
     int maker = tw_segment_maker(&f->segment, tensor);
-    *h = (held){.tensor = tensor, .op = k, .operand = operand};
+    *h = (held){.tensor = tensor, .maker = maker, .op = k, .operand = operand};
     h->part = maker < 0 ? COMES_IN : maker == f->segment.n - 1 ? GOES_OUT : STAYS_INSIDE;
     h->units = tw_machine_units(f->machine, f->segment.model->tensor[tensor].dtype, 1);
     return h;
@@ -180,24 +173,6 @@ static bool find_held(tw_frame *f)
     const tw_op *driver = driver_of(f);
     held *h = held_of(f, tw_op_makes(driver), f->segment.n - 1, tw_op_output(driver));
     return h && h->part == GOES_OUT && hold_outside(f, f->segment.n - 1, tw_op_output(driver), h);
-}
-
-/* What is resident takes its room whole. */
-static bool count_residents(tw_frame *f)
-{
-    const tw_model *model = f->segment.model;
-    const int tensor[2] = {f->seams.in, f->seams.out ? tw_op_makes(driver_of(f)) : -1};
-    for (int i = 0; i < 2; i++) {
-        if (tensor[i] < 0) continue;
-        int m = tw_resident_memory(model, f->machine, tensor[i]);
-        if (m == 0) return false;
-        int64_t align = f->platform->memory[m].is.align;
-        int64_t units = tw_machine_units(f->machine, model->tensor[tensor[i]].dtype,
-                                         tw_tensor_elems(&model->tensor[tensor[i]]));
-        f->whole[m] += tw_cdiv(units, align) * align;
-        if (f->whole[m] > f->platform->memory[m].is.size) return false;
-    }
-    return true;
 }
 
 /* ---- loops that are cut ---- */
@@ -255,18 +230,22 @@ int tw_resident_memory(const tw_model *model, const tw_machine *machine, int ten
     return 0;
 }
 
-tw_status tw_frame_of(const tw_segment *segment, const tw_seams *seams, const tw_machine *machine, tw_arena *arena,
+tw_status tw_frame_of(const tw_segment *segment, const tw_machine *machine, tw_spread_memo *memo, tw_arena *arena,
                       const tw_frame **out)
 {
     tw_frame *f;
     TW_ALLOC(arena, f, 1);
-    *f = (tw_frame){.segment = *segment, .seams = *seams, .machine = machine, .platform = machine->platform};
-    if (!find_engines(f) || !count_residents(f) || !find_held(f)) return TW_INFEASIBLE;
+    *f = (tw_frame){.segment = *segment, .machine = machine, .platform = machine->platform, .memo = memo};
+    if (!find_engines(f) || !find_held(f)) return TW_INFEASIBLE;
     for (int k = 0; k < segment->n; k++) TW_TRY(list_spreads(f, k, arena));
     for (int i = 0; i < f->n_held; i++)
         for (int m = 0; m < f->held[i].n_memories; m++) f->level = (int)tw_max(f->level, f->held[i].memory[m]);
-    for (int m = 1; m < f->platform->n_memories && f->level == 0; m++)
-        if (f->whole[m] > 0) f->level = m;
+    for (int i = 0; i < f->n_held; i++) {
+        const tw_tensor *tensor = &segment->model->tensor[f->held[i].tensor];
+        f->whole[i] = tw_machine_units(machine, tensor->dtype, tw_tensor_elems(tensor));
+        if (f->held[i].part != STAYS_INSIDE)
+            f->home[i] = tw_resident_memory(segment->model, machine, f->held[i].tensor);
+    }
     list_loops(f);
     *out = f;
     return TW_OK;
@@ -282,10 +261,13 @@ typedef struct classes { /* of the tiles along a cut */
 
 typedef struct count {
     classes cut[TW_TILING_CUTS];
-    int inner[MOST_TENSORS]; /* of each tensor: cuts that count, the others leave what is held as it is */
-    double busy[TW_MAX_PLATFORM_ENGINES];
-    double first_load, last_store, last_work, energy_fj;
-    int64_t most[MOST_TENSORS]; /* elements held at once */
+    int inner[MOST_TENSORS];    /* of each tensor: cuts that count, the others leave what is held as it is */
+    int64_t most[MOST_TENSORS]; /* elements held at once                     */
+    double moved[MOST_TENSORS][2 * TW_MAX_MEMORIES]; /* cycles of each link                       */
+    double units[MOST_TENSORS];                      /* that pass each link                       */
+    double first[MOST_TENSORS][2 * TW_MAX_MEMORIES]; /* cycles of the first transfer, of the last */
+    double last[MOST_TENSORS][2 * TW_MAX_MEMORIES];
+    double worked[TW_MAX_GROUP_OPS], last_work, energy_fj; /* executions                                */
 } count;
 
 static classes classes_of(const tw_op *op, int loop, int64_t size)
@@ -346,8 +328,36 @@ static double exec_cycles(const tw_frame *f, int k, const tw_spread *over, const
     return (double)tw_engine_busy(&f->engine[k], work);
 }
 
-/* The loops over the array that take the fewest passes of a tile in the middle. */
-static tw_spread best_spread(const tw_frame *f, int k, const tw_box *box)
+/* ---- spreads that were found before ---- */
+
+enum { MEMO_SIZE = 1 << 14 };
+typedef struct remembered {
+    bool used;
+    int op;
+    int64_t len[TW_MAX_LOOPS];
+    tw_spread spread;
+} remembered;
+
+struct tw_spread_memo {
+    remembered entry[MEMO_SIZE]; /* a new one takes the place of an old one */
+};
+
+tw_status tw_spread_memo_new(tw_arena *arena, tw_spread_memo **out)
+{
+    tw_spread_memo *memo;
+    TW_ALLOC(arena, memo, 1);
+    *out = memo;
+    return TW_OK;
+}
+
+static remembered *place_of(tw_spread_memo *memo, int op, const int64_t *len, int n)
+{
+    uint64_t hash = (uint64_t)op * 0x9e3779b97f4a7c15u;
+    for (int l = 0; l < n; l++) hash = (hash ^ (uint64_t)len[l]) * 0x100000001b3u, hash ^= hash >> 29;
+    return &memo->entry[hash % MEMO_SIZE];
+}
+
+static tw_spread try_spreads(const tw_frame *f, int k, const tw_box *box)
 {
     tw_spread best = {{0}};
     double least = 0;
@@ -359,6 +369,23 @@ static tw_spread best_spread(const tw_frame *f, int k, const tw_box *box)
     }
     return best;
 }
+
+/* The loops over the array that take the fewest passes of a tile in the middle. */
+static tw_spread best_spread(const tw_frame *f, int k, const tw_box *box)
+{
+    const tw_op *op = tw_segment_op(&f->segment, k);
+    int64_t len[TW_MAX_LOOPS] = {0};
+    if (f->n_spreads[k] == 0) return (tw_spread){{0}};
+    for (int l = 0; l < op->n_loops; l++) len[l] = tw_span_len(box->span[l]);
+    remembered *at = place_of(f->memo, f->segment.first + k, len, op->n_loops);
+    if (!at->used || at->op != f->segment.first + k || memcmp(at->len, len, sizeof len) != 0) {
+        *at = (remembered){.used = true, .op = f->segment.first + k, .spread = try_spreads(f, k, box)};
+        memcpy(at->len, len, sizeof len);
+    }
+    return at->spread;
+}
+
+/* ---- sums over tiles ---- */
 
 static double move_cycles(const tw_frame *f, const held *h, int link, const tw_region *region, int64_t elems)
 {
@@ -372,61 +399,107 @@ static double move_cycles(const tw_frame *f, const held *h, int link, const tw_r
     return (double)tw_engine_busy(mover, work);
 }
 
-/* Adds `times` such transfers along the tensor's way, and returns how long one of them keeps the movers busy. */
-static double count_moves(const tw_frame *f, int i, const tw_region *region, int64_t elems, double times, count *c)
+static void count_moves(const tw_frame *f, int i, const tw_region *region, int64_t elems, double times,
+                        const bool *end, count *c)
 {
     const held *h = &f->held[i];
-    double once = 0;
     for (int x = 0; x < h->n_links; x++) {
         const tw_platform_engine *mover = &f->platform->engine[h->link[x]];
         double cycles = move_cycles(f, h, h->link[x], region, elems) / (double)tw_max(1, mover->is.count);
-        c->busy[h->link[x]] += times * cycles;
-        once += cycles;
-        c->energy_fj += times * (double)(elems * h->units) *
-                        (double)(f->platform->memory[mover->is.outer].is.energy_fj +
-                                 f->platform->memory[mover->is.memory].is.energy_fj);
+        c->moved[i][x] += times * cycles;
+        if (end[0]) c->first[i][x] = cycles;
+        if (end[1]) c->last[i][x] = cycles;
     }
-    return once;
+    c->units[i] += times * (double)(elems * h->units);
 }
 
-/* One combination of tiles, which stands for `times[d]` of those that the first d cuts make. */
-static void count_tile(const tw_frame *f, const tw_tiling *t, const int *at, const double *times, count *c)
+/* At the peak of the engine where no spread is chosen yet. */
+static double work_cycles(const tw_frame *f, const tw_tiling *t, int k, const tw_box *box, bool peak)
 {
-    tw_box box[TW_MAX_GROUP_OPS], tile = tile_of(f, t, c, at);
-    bool last = true, first = true;
-    int same = t->n_cuts; /* cuts from here on stand at their first tile */
-    while (same > 0 && at[same - 1] == 0) same--;
-    for (int p = 0; p < t->n_cuts; p++) last &= at[p] == c->cut[p].n - 1, first &= at[p] == 0;
+    const tw_cost *cost = &f->engine[k].cost;
+    if (!peak || cost->kind != TW_COST_ARRAY) return exec_cycles(f, k, &t->over[k], box);
+    double at_once = 1;
+    for (int d = 0; d < cost->array.n_dims; d++) at_once *= (double)cost->array.size[d];
+    return (double)tw_box_points(tw_segment_op(&f->segment, k), box) / at_once;
+}
+
+typedef struct corner { /* one combination of tiles */
+    const int *at;
+    const double *times; /* it stands for times[d] of those that the first d cuts make */
+    int same;            /* cuts from here on stand at their first tile              */
+    bool end[2];         /* it is the first of all, the last of all                  */
+} corner;
+
+static corner corner_of(const tw_tiling *t, const int *at, const double *times, const count *c)
+{
+    corner k = {at, times, t->n_cuts, {true, true}};
+    while (k.same > 0 && at[k.same - 1] == 0) k.same--;
+    for (int p = 0; p < t->n_cuts; p++) {
+        k.end[0] &= at[p] == 0;
+        k.end[1] &= at[p] == c->cut[p].n - 1;
+    }
+    return k;
+}
+
+static void count_work(const tw_frame *f, const tw_tiling *t, int maker, const tw_box *box, double times,
+                       const corner *k, bool peak, count *c)
+{
+    double cycles = work_cycles(f, t, maker, box, peak);
+    c->worked[maker] += times * cycles / (double)tw_max(1, f->engine[maker].count);
+    c->energy_fj +=
+        times * (double)tw_box_points(tw_segment_op(&f->segment, maker), box) * (double)f->engine[maker].energy_fj;
+    if (k->end[1] && maker == f->segment.n - 1) c->last_work = cycles;
+}
+
+static void count_tile(const tw_frame *f, const tw_tiling *t, const corner *k, bool peak, count *c)
+{
+    tw_box box[TW_MAX_GROUP_OPS], tile = tile_of(f, t, c, k->at);
     tw_segment_boxes(&f->segment, &tile, box);
     for (int i = 0; i < f->n_held; i++) {
         const held *h = &f->held[i];
         tw_region region;
         int64_t elems = tw_segment_region(&f->segment, box, h->tensor, &region);
         c->most[i] = tw_max(c->most[i], elems);
-        if (c->inner[i] < same || elems == 0) continue;
-        double once = count_moves(f, i, &region, elems, times[c->inner[i]], c);
-        if (h->part == COMES_IN && first && h->op == 0) c->first_load += once;
-        if (h->part == GOES_OUT && last) c->last_store += once;
-        int maker = tw_segment_maker(&f->segment, h->tensor);
-        if (maker < 0) continue;
-        double cycles = exec_cycles(f, maker, &t->over[maker], &box[maker]);
-        int engine = f->platform->view[f->view[maker]].engine;
-        c->busy[engine] += times[c->inner[i]] * cycles / (double)tw_max(1, f->engine[maker].count);
-        c->energy_fj += times[c->inner[i]] * (double)tw_box_points(tw_segment_op(&f->segment, maker), &box[maker]) *
-                        (double)f->engine[maker].energy_fj;
-        if (last && maker == f->segment.n - 1) c->last_work = cycles;
+        if (c->inner[i] < k->same || elems == 0) continue;
+        count_moves(f, i, &region, elems, k->times[c->inner[i]], k->end, c);
+        if (h->maker >= 0) count_work(f, t, h->maker, &box[h->maker], k->times[c->inner[i]], k, peak, c);
     }
 }
 
-static void count_all(const tw_frame *f, const tw_tiling *t, count *c)
+static void count_all(const tw_frame *f, const tw_tiling *t, bool peak, count *c)
 {
     int at[TW_TILING_CUTS] = {0}, p;
     do {
         double times[TW_TILING_CUTS + 1] = {1};
         for (int d = 0; d < t->n_cuts; d++) times[d + 1] = times[d] * (double)c->cut[d].times[at[d]];
-        count_tile(f, t, at, times, c);
+        corner k = corner_of(t, at, times, c);
+        count_tile(f, t, &k, peak, c);
         for (p = t->n_cuts - 1; p >= 0 && ++at[p] == c->cut[p].n; p--) at[p] = 0;
     } while (p >= 0);
+}
+
+/* ---- between seams ---- */
+
+static bool is_resident(const tw_tilings *list, const held *h)
+{
+    return h->part == COMES_IN ? list->seams.in && h->tensor == list->in_tensor
+                               : h->part == GOES_OUT && list->seams.out;
+}
+
+static uint64_t residents_of(const tw_frame *f, const tw_tilings *list)
+{
+    uint64_t all = 0;
+    for (int i = 0; i < f->n_held; i++) all |= (uint64_t)is_resident(list, &f->held[i]) << i;
+    return all;
+}
+
+/* The first of the tensor's memories that holds tiles of it, and of the links that move them: those inside of where it is resident. */
+static int tiles_from(const tw_frame *f, const tw_tiling *t, int i)
+{
+    const held *h = &f->held[i];
+    for (int m = 0; (t->resident >> i & 1) && m < h->n_memories; m++)
+        if (h->memory[m] == f->home[i]) return m + 1;
+    return 0;
 }
 
 static int64_t slots_of(const tw_tiling *t, const held *h, int inner)
@@ -435,34 +508,63 @@ static int64_t slots_of(const tw_tiling *t, const held *h, int inner)
     return h->part == COMES_IN ? t->in_slots : h->part == GOES_OUT ? t->out_slots : 1;
 }
 
-/* Whether the buffers fit, each memory by itself. */
+static int64_t aligned(const tw_frame *f, int memory, int64_t units)
+{
+    int64_t align = f->platform->memory[memory].is.align;
+    return tw_cdiv(units, align) * align;
+}
+
+/* Whether the buffers fit, each memory by itself, beside what is resident. */
 static bool fits(const tw_frame *f, const tw_tiling *t, const count *c)
 {
-    int64_t need[TW_MAX_PLATFORM_MEMORIES];
-    memcpy(need, f->whole, sizeof need);
-    for (int i = 0; i < f->n_held; i++)
-        for (int m = 0; m < f->held[i].n_memories; m++) {
-            int memory = f->held[i].memory[m];
-            int64_t align = f->platform->memory[memory].is.align;
-            need[memory] +=
-                tw_cdiv(c->most[i] * f->held[i].units, align) * align * slots_of(t, &f->held[i], c->inner[i]);
-            if (need[memory] > f->platform->memory[memory].is.size) return false;
-        }
+    int64_t need[TW_MAX_PLATFORM_MEMORIES] = {0};
+    for (int i = 0; i < f->n_held; i++) {
+        const held *h = &f->held[i];
+        if (t->resident >> i & 1) need[f->home[i]] += aligned(f, f->home[i], f->whole[i]);
+        for (int m = tiles_from(f, t, i); m < h->n_memories; m++)
+            need[h->memory[m]] += aligned(f, h->memory[m], c->most[i] * h->units) * slots_of(t, h, c->inner[i]);
+        for (int m = 0; m < f->platform->n_memories; m++)
+            if (need[m] > f->platform->memory[m].is.size) return false;
+    }
     return true;
 }
 
-/* Where loads, executions and stores do not overlap they add up. */
-static double time_of(const tw_frame *f, const tw_tiling *t, const count *c)
+/* Time and energy between these seams. Where loads, executions and stores do not overlap they add up. */
+static void price_tiling(const tw_frame *f, const tw_pricing *by, const count *c, tw_tiling *t)
 {
-    double moved = 0, worked = 0;
-    for (int e = 0; e < f->platform->n_engines; e++)
-        if (f->platform->engine[e].is.kind == TW_MOVES)
-            moved = fmax(moved, c->busy[e]);
-        else
-            worked = fmax(worked, c->busy[e]);
-    double overlapped = fmax(worked + c->first_load + c->last_store, moved + c->last_work * (c->last_store > 0));
-    if (t->in_slots > 1 && t->out_slots > 1) return overlapped;
-    return t->in_slots > 1 || t->out_slots > 1 ? (overlapped + moved + worked) / 2 : moved + worked;
+    double busy[TW_MAX_PLATFORM_ENGINES] = {0}, moved = 0, worked = 0, load = 0, store = 0;
+    t->energy_fj = c->energy_fj;
+    for (int k = 0; k < f->segment.n; k++) busy[f->platform->view[f->view[k]].engine] += c->worked[k];
+    for (int e = 0; e < f->platform->n_engines; e++) worked = fmax(worked, busy[e]), busy[e] = 0;
+    for (int i = 0; i < f->n_held; i++) {
+        const held *h = &f->held[i];
+        for (int x = tiles_from(f, t, i); x < h->n_links; x++) {
+            const tw_engine *mover = &f->platform->engine[h->link[x]].is;
+            busy[h->link[x]] += c->moved[i][x];
+            if (h->part == COMES_IN && h->op == 0) load += c->first[i][x];
+            if (h->part == GOES_OUT) store += c->last[i][x];
+            t->energy_fj += c->units[i] * (double)(f->platform->memory[mover->outer].is.energy_fj +
+                                                   f->platform->memory[mover->memory].is.energy_fj);
+        }
+    }
+    for (int e = 0; e < f->platform->n_engines; e++) moved = fmax(moved, busy[e]);
+    double overlapped = fmax(worked + load + store, moved + c->last_work * (store > 0));
+    t->cycles = t->in_slots > 1 && t->out_slots > 1   ? overlapped
+                : t->in_slots > 1 || t->out_slots > 1 ? (overlapped + moved + worked) / 2
+                                                      : moved + worked;
+    t->price = by->price(by->user, t->cycles, t->energy_fj);
+}
+
+/* With as many buffers as fit, two of each at best; false: nothing fits. */
+static bool fit_buffers(const tw_frame *f, const count *c, tw_tiling *t)
+{
+    static const int64_t slots[][2] = {{2, 2}, {2, 1}, {1, 2}, {1, 1}};
+    for (int i = 0; i < 4; i++) {
+        t->in_slots = slots[i][0];
+        t->out_slots = slots[i][1];
+        if (fits(f, t, c)) return true;
+    }
+    return false;
 }
 
 static bool is_cut_taken(const tw_frame *f, int loop, int64_t size)
@@ -473,36 +575,6 @@ static bool is_cut_taken(const tw_frame *f, int loop, int64_t size)
     int64_t extent = op->loop[loop].extent, rest = extent % size;
     if (size == extent) return extent <= taken.last;
     return tw_number_allows(&taken.tiles, size) && (rest == 0 || rest <= taken.last);
-}
-
-/* False: it does not fit. */
-static bool estimate(const tw_frame *f, tw_tiling *t)
-{
-    count c = {0};
-    int at[TW_TILING_CUTS] = {0};
-    t->n_steps = 1;
-    for (int p = 0; p < t->n_cuts; p++) {
-        c.cut[p] = classes_of(driver_of(f), t->loop[p], t->size[p]);
-        at[p] = c.cut[p].n / 2;
-        t->n_steps *= tw_cdiv(driver_of(f)->loop[t->loop[p]].extent, t->size[p]);
-    }
-    find_inner(f, t, &c);
-    t->changing = 0;
-    for (int i = 0; i < f->n_held; i++) t->changing |= (uint64_t)(c.inner[i] > 0) << i;
-    tw_box box[TW_MAX_GROUP_OPS], tile = tile_of(f, t, &c, at);
-    tw_segment_boxes(&f->segment, &tile, box);
-    for (int k = 0; k < f->segment.n; k++) t->over[k] = best_spread(f, k, &box[k]);
-    count_all(f, t, &c);
-    static const int64_t slots[][2] = {{2, 2}, {2, 1}, {1, 2}, {1, 1}};
-    for (int i = 0; i < 4; i++) {
-        t->in_slots = slots[i][0];
-        t->out_slots = slots[i][1];
-        if (!fits(f, t, &c)) continue;
-        t->cycles = time_of(f, t, &c);
-        t->energy_fj = c.energy_fj;
-        return true;
-    }
-    return false;
 }
 
 /* ---- the list ---- */
@@ -525,20 +597,62 @@ static int list_sizes(const tw_frame *f, int loop, int64_t size[MOST_SIZES])
 typedef struct lister {
     const tw_frame *f;
     const tw_pricing *by;
-    int most, n;
-    tw_tiling *out;
+    int n;
+    tw_tilings *list;
 } lister;
 
-static void offer(lister *l, const tw_tiling *t)
+static void keep(tw_tilings *list, const tw_tiling *t)
 {
-    double now = l->by->price(l->by->user, t->cycles, t->energy_fj);
-    int at = l->n;
-    while (at > 0 && l->by->price(l->by->user, l->out[at - 1].cycles, l->out[at - 1].energy_fj) > now) at--;
-    if (at == l->most) return;
-    if (l->n == l->most) l->n--;
-    memmove(&l->out[at + 1], &l->out[at], (size_t)(l->n - at) * sizeof *t);
-    l->out[at] = *t;
-    l->n++;
+    int at = list->n;
+    while (at > 0 && list->tiling[at - 1].price > t->price) at--;
+    if (at == list->most) return;
+    if (list->n == list->most) list->n--;
+    memmove(&list->tiling[at + 1], &list->tiling[at], (size_t)(list->n - at) * sizeof *t);
+    list->tiling[at] = *t;
+    list->n++;
+}
+
+/* Whether it may get onto a list, at its price at the peak. */
+static bool is_promising(const lister *l, int i, const count *c, tw_tiling *t)
+{
+    const tw_tilings *list = &l->list[i];
+    t->resident = residents_of(l->f, list);
+    if (!fit_buffers(l->f, c, t)) return false;
+    price_tiling(l->f, l->by, c, t);
+    return list->n < list->most || t->price < list->tiling[list->most - 1].price;
+}
+
+static void open_count(const tw_frame *f, tw_tiling *t, count *c)
+{
+    for (int p = 0; p < t->n_cuts; p++) c->cut[p] = classes_of(driver_of(f), t->loop[p], t->size[p]);
+    find_inner(f, t, c);
+    t->changing = 0;
+    for (int i = 0; i < f->n_held; i++) t->changing |= (uint64_t)(c->inner[i] > 0) << i;
+}
+
+static void choose_spreads(const tw_frame *f, const count *c, tw_tiling *t)
+{
+    int at[TW_TILING_CUTS] = {0};
+    for (int p = 0; p < t->n_cuts; p++) at[p] = c->cut[p].n / 2;
+    tw_box box[TW_MAX_GROUP_OPS], tile = tile_of(f, t, c, at);
+    tw_segment_boxes(&f->segment, &tile, box);
+    for (int k = 0; k < f->segment.n; k++) t->over[k] = best_spread(f, k, &box[k]);
+}
+
+/* First at the peak, which costs little; what may be among the best then with the loops that really lie over the arrays. */
+static void try_tiling(lister *l, tw_tiling *t)
+{
+    count c = {0}, fresh;
+    bool any = false;
+    open_count(l->f, t, &c);
+    fresh = c;
+    count_all(l->f, t, true, &c);
+    for (int i = 0; i < l->n; i++) any |= is_promising(l, i, &c, t);
+    if (!any) return;
+    choose_spreads(l->f, &fresh, t);
+    count_all(l->f, t, false, &fresh);
+    for (int i = 0; i < l->n; i++)
+        if (is_promising(l, i, &fresh, t)) keep(&l->list[i], t);
 }
 
 /* Loops that do not move what stays inside are cut innermost, so that nothing is computed again for them. */
@@ -582,17 +696,19 @@ static void try_loops(lister *l, int n)
             t.loop[t.n_cuts] = loop[p];
             t.size[t.n_cuts++] = size[p][at[p]];
         }
-        if (estimate(l->f, &t)) offer(l, &t);
+        try_tiling(l, &t);
         for (p = n - 1; p >= 0 && ++at[p] == n_sizes[p]; p--) at[p] = 0;
     } while (p >= 0);
 }
 
-int tw_tilings_find(const tw_frame *f, const tw_pricing *by, int most, tw_tiling *out)
+void tw_tilings_find(const tw_frame *f, const tw_pricing *by, tw_tilings *list, int n)
 {
-    lister l = {.f = f, .by = by, .most = most, .out = out};
+    lister l = {.f = f, .by = by, .n = n, .list = list};
+    bool none = true;
+    for (int i = 0; i < n; i++) list[i].n = 0;
     try_loops(&l, (int)tw_min(f->n_loops, 2));
-    if (l.n == 0 && f->n_loops > 2) try_loops(&l, 3);
-    return l.n;
+    for (int i = 0; i < n; i++) none &= list[i].n == 0;
+    if (none && f->n_loops > 2) try_loops(&l, 3);
 }
 
 /* ---- as a mapping ---- */
@@ -616,7 +732,7 @@ tw_status tw_tiling_group(const tw_frame *f, const tw_tiling *t, tw_arena *arena
         const held *h = &f->held[i];
         int64_t slots = h->part == COMES_IN ? t->in_slots : h->part == GOES_OUT ? t->out_slots : 1;
         if (!(t->changing >> i & 1)) continue; /* it comes once */
-        for (int m = 0; m < h->n_memories && slots > 1; m++)
+        for (int m = tiles_from(f, t, i); m < h->n_memories && slots > 1; m++)
             hold[n_holds++] = (tw_hold){.tensor = h->tensor, .memory = h->memory[m], .depth = -1, .slots = slots};
     }
     *out = (tw_group_map){.name = driver_of(f)->name,

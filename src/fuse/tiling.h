@@ -21,31 +21,41 @@ typedef struct tw_tiling {
     int64_t size[TW_TILING_CUTS];
     int64_t in_slots, out_slots; /* buffers of what comes into the group, and of what it makes */
     uint64_t changing;           /* bit i: what is held of the frame's tensor i is not the same in all steps */
+    uint64_t resident;           /* bit i: the tensor lies whole in a memory between groups                   */
     tw_spread over[TW_MAX_GROUP_OPS];
-    double cycles, energy_fj; /* estimated */
-    int64_t n_steps;
+    double cycles, energy_fj, price; /* estimated */
 } tw_tiling;
 
-/* Tensors at the ends of a segment that lie whole in a memory, between the groups that make and read them. */
-typedef struct tw_seams {
-    int in;   /* a tensor that comes in, -1: none is resident */
-    bool out; /* what the driver makes                        */
-} tw_seams;
+/* What is tried before a tiling is thrown away, and spreads that were found before; for all frames of a model. */
+typedef struct tw_spread_memo tw_spread_memo;
+TW_NODISCARD tw_status tw_spread_memo_new(tw_arena *arena, tw_spread_memo **out);
 
 typedef struct tw_frame tw_frame;
 /* TW_INFEASIBLE when these operators cannot be one group on the machine, without a word. */
-TW_NODISCARD tw_status tw_frame_of(const tw_segment *segment, const tw_seams *seams, const tw_machine *machine,
+TW_NODISCARD tw_status tw_frame_of(const tw_segment *segment, const tw_machine *machine, tw_spread_memo *memo,
                                    tw_arena *arena, const tw_frame **out);
-/* The outermost memory, of the platform, that the tensor passes on the way out of what makes it and on the way into all that read it; 0: there is
- * none. */
+/* The outermost memory, of the platform, that the tensor passes on the way out of what makes it and on the way into all that read it; 0:
+ * there is none. */
 int tw_resident_memory(const tw_model *model, const tw_machine *machine, int tensor);
-/* At most `most` tilings that fit, the best by `price` first; returns how many. */
+
+/* The ends of a segment: what comes from the segment before it, and what it makes, may lie whole in a memory between the groups. */
+typedef struct tw_seams {
+    bool in, out;
+} tw_seams;
 typedef double tw_price_fn(const void *user, double cycles, double energy_fj);
 typedef struct tw_pricing {
     tw_price_fn *price;
     const void *user;
 } tw_pricing;
-int tw_tilings_find(const tw_frame *frame, const tw_pricing *by, int most, tw_tiling *out);
+/* Tilings of one segment between given seams, the best by its price first. */
+typedef struct tw_tilings {
+    tw_seams seams;
+    int in_tensor; /* that is resident if `seams.in` */
+    int most, n;   /* room; found                    */
+    tw_tiling *tiling;
+} tw_tilings;
+/* Finds those of `n` lists of the same frame, which differ in their seams. */
+void tw_tilings_find(const tw_frame *frame, const tw_pricing *by, tw_tilings *list, int n);
 /* The tiling as a group of a mapping. */
 TW_NODISCARD tw_status tw_tiling_group(const tw_frame *frame, const tw_tiling *tiling, tw_arena *arena,
                                        tw_group_map *out);
