@@ -928,6 +928,7 @@ static tw_shortlist new_shortlist(const branch *b)
 {
     tw_shortlist shortlist = tw_shortlist_of(b->space, b->goals, b->deadline);
     shortlist.most_work = b->budget / 2;
+    shortlist.most_played = tw_max(0, b->total - b->out->work) / 2; /* patience begins with what is found */
     shortlist.tried = b->tried;
     shortlist.n_tried = b->n_tried;
     return shortlist;
@@ -982,6 +983,26 @@ static tw_status run_doubtful(branch *b, tw_shortlist *shortlist)
     return TW_OK;
 }
 
+/* The nests that are best in something else: of those that take about as long, the ones that move little keep it up where
+ * estimates of time are too low; and of an objective that is a product a factor may be estimated well. */
+static tw_status run_others(branch *b, tw_shortlist *shortlist)
+{
+    static const tw_measure others[] = {TW_CYCLES, TW_EDP, TW_ENERGY};
+    const tw_front *front = &b->out->front;
+    bool timed = b->goals->goal[0].measure == TW_CYCLES;
+    if (b->options->patience > 0 || front->n == 0) return TW_OK; /* somebody is in a hurry */
+    for (size_t i = 0; i < TW_COUNT(others); i++)
+        for (int tiled = 1; tiled <= TW_SHORTLIST_LEVELS && !is_over(b) && !is_near(b); tiled++) {
+            *shortlist = new_shortlist(b);
+            if (shortlist->goal.measure == others[i]) break;
+            if (timed && !tw_shortlist_doubt(shortlist, &front->best[0].value)) break;
+            shortlist->above = -1;
+            shortlist->goal = (tw_goal){.measure = others[i], .memory = -1, .engine = -1};
+            TW_TRY(run_frames(b, tiled, INFINITY, INT64_MIN, shortlist));
+        }
+    return TW_OK;
+}
+
 static tw_status run_shortlist(branch *b)
 {
     const tw_front *front = &b->out->front;
@@ -991,6 +1012,7 @@ static tw_status run_shortlist(branch *b)
     tw_status status = shortlist ? run_estimates(b, before, shortlist) : TW_ERR_NOMEM;
     if (status == TW_OK) status = run_longer(b, shortlist);
     if (status == TW_OK && is_timed(b)) status = run_doubtful(b, shortlist);
+    if (status == TW_OK && is_timed(b)) status = run_others(b, shortlist);
     free(shortlist);
     return status;
 }
