@@ -207,26 +207,18 @@ static tw_status ask_smaller(const tw_search *search, const tw_space *s, const t
 
 /* What nothing is proven about is also looked for among what is best in something else: with a limit on energy, say, far fewer
  * mappings are left, and some of them are quick. So no objective is beaten at its own by what a search for another finds. */
-enum { MOST_OTHERS = 2, OTHERS_SHARE = 32 }; /* each of two searches for each has so much of the work */
+enum { OTHERS_SHARE = 16 }; /* each of two searches has so much of the work */
 static const int64_t least_for_others = 1000000;
-
-/* The measures that a search for this one asks about besides. */
-static int others_of(tw_measure measure, tw_measure out[MOST_OTHERS])
-{
-    out[0] = measure == TW_CYCLES ? TW_ENERGY : TW_CYCLES;
-    out[1] = measure == TW_EDP ? TW_ENERGY : TW_EDP;
-    return measure == TW_CYCLES || measure == TW_EDP || measure == TW_ENERGY ? MOST_OTHERS : 0;
-}
 
 /* Work for each of these searches, 0: there are none. */
 static int64_t work_of_others(const course *c)
 {
     const tw_search_options *options = c->search->options;
-    tw_measure others[MOST_OTHERS];
+    const tw_measure measure = c->asked.goal[0].measure;
     int64_t budget = options->budget > 0 ? options->budget : TW_DEFAULT_BUDGET;
     bool timed = options->time_limit > 0 || options->patience > 0; /* somebody is in a hurry */
     if (c->single || options->prove || timed || !c->space.rules->shortlist || budget < least_for_others) return 0;
-    return others_of(c->asked.goal[0].measure, others) > 0 ? budget / OTHERS_SHARE : 0;
+    return measure == TW_CYCLES || measure == TW_EDP || measure == TW_ENERGY ? budget / OTHERS_SHARE : 0;
 }
 
 /* A search with these goals from a mapping on; what it finds is offered. *out is its best, or what it began with. */
@@ -252,11 +244,15 @@ static tw_status search_beside(course *c, const tw_goals *goals, const tw_diag *
     return tw_front_offer(&c->hunt.front, c->space.op, &value, -1, out);
 }
 
-/* What is best in the other measure, and what has the least of the objective with no more of the other. */
-static tw_status ask_other(course *c, tw_measure measure, const tw_diag *diag)
+/* Time and energy are weighed against their product, the product against time: what is best in the other measure, and what has the
+ * least of the objective with no more of the other. */
+static tw_status ask_other(course *c, const tw_diag *diag)
 {
-    const tw_goal *own = &c->asked.goal[0], other = {.measure = measure, .memory = -1, .engine = -1};
+    const tw_goal *own = &c->asked.goal[0];
+    const tw_goal other = {.measure = own->measure == TW_EDP ? TW_CYCLES : TW_EDP, .memory = -1, .engine = -1};
     const tw_goals alone = tw_goals_stage(&other, NULL, 0);
+    bool ended = !c->hunt.any_open || c->hunt.ending != TW_END_BUDGET || c->hunt.front.n == 0;
+    if (ended || work_of_others(c) == 0 || tw_deadline_is_over(diag->deadline)) return TW_OK;
     tw_op_map map = c->hunt.front.best[0].map;
     tw_outcome outcome;
     int64_t short_by;
@@ -266,19 +262,8 @@ static tw_status ask_other(course *c, tw_measure measure, const tw_diag *diag)
     TW_TRY(eval->cost(eval->user[0], &c->search->problem, &map, &meter, &outcome, &short_by));
     const tw_goal limit = tw_goal_kept(&other, tw_goals_value(&alone, &outcome).of[0]);
     const tw_goals within = tw_goals_stage(own, &limit, 1);
-    return search_beside(c, &within, diag, &map);
-}
-
-static tw_status ask_others(course *c, const tw_diag *diag)
-{
-    tw_measure others[MOST_OTHERS];
-    int n = work_of_others(c) > 0 ? others_of(c->asked.goal[0].measure, others) : 0;
-    for (int i = 0; i < n; i++) {
-        bool ended = !c->hunt.any_open || c->hunt.ending != TW_END_BUDGET || c->hunt.front.n == 0;
-        if (ended || tw_deadline_is_over(diag->deadline)) break;
-        TW_TRY(ask_other(c, others[i], diag));
-        if (!tw_front_wants(&c->hunt.front, &c->hunt.open)) c->hunt.any_open = false;
-    }
+    TW_TRY(search_beside(c, &within, diag, &map));
+    if (!tw_front_wants(&c->hunt.front, &c->hunt.open)) c->hunt.any_open = false;
     return TW_OK;
 }
 
@@ -580,12 +565,12 @@ static tw_status run_course(course *c, tw_arena *arena, tw_diag *diag)
     tw_search_options share = *c->search->options;
     tw_search first = *c->search;
     share.budget = work_of_space(&c->space, c->search->options);
-    int64_t beside = 2 * MOST_OTHERS * work_of_others(c);
+    int64_t beside = 2 * work_of_others(c);
     if (beside > 0) share.budget = (share.budget > 0 ? share.budget : TW_DEFAULT_BUDGET) - beside;
     first.options = &share;
     TW_TRY(tw_branch(&first, &c->space, &c->stage, &most, &c->hunt));
     TW_TRY(ask_smaller(c->search, &c->space, &c->stage, arena, diag, &c->hunt));
-    TW_TRY(ask_others(c, diag));
+    TW_TRY(ask_other(c, diag));
     return c->hunt.front.n > 0 ? run_stages(c, diag) : TW_OK;
 }
 
