@@ -1069,7 +1069,7 @@ static tw_status run_blocks(branch *b)
     enum { MOST = 1024, TRIES = 24 };
     block list[MOST];
     int n;
-    if (!has_shortlist(b) || b->goals->goal[0].measure != TW_CYCLES) return TW_OK;
+    if (!has_shortlist(b) || !is_timed(b)) return TW_OK;
     TW_TRY(list_blocks(b, MOST, list, &n));
     be_patient(b);
     for (int i = 0; i < n && i < TRIES && !is_over(b) && !is_near(b) && b->budget > 0; i++)

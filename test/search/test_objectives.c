@@ -159,14 +159,15 @@ TEST(nothing_that_was_proven_is_beaten_by_the_plan_of_another_objective)
     }
 }
 
-/* Whether no plan has less of an objective than the plan that was searched for it. Of what depends on time a hundredth is left: so near
- * a search ends, and simulations that one of them makes another may not come to within its budget. */
+/* Whether no plan has less of an objective than the plan that was searched for it. Of time a hundredth is left: so
+ * near a search ends, and what one of them simulates another may not come to within its budget. Of the product it is two. */
 static bool is_never_beaten(const char *workload, const char *machine)
 {
     enum { OBJECTIVES = 3, BUDGET = 2000000 };
     static const tw_objective objective[OBJECTIVES] = {{TW_CYCLES, NULL}, {TW_ENERGY, NULL}, {TW_EDP, NULL}};
+    static const double share[OBJECTIVES] = {0.01, 0, 0.02};
     problem p = {.ctx = tw_context_new()};
-    double value[OBJECTIVES][OBJECTIVES], slack[OBJECTIVES];
+    double value[OBJECTIVES][OBJECTIVES];
     bool good = true;
     CHECK_EQ(tw_model_open(p.ctx, workload, &p.model), TW_OK);
     CHECK_EQ(tw_machine_open(p.ctx, machine, &p.machine), TW_OK);
@@ -179,12 +180,11 @@ static bool is_never_beaten(const char *workload, const char *machine)
         CHECK(result != NULL);
         const tw_summary *sum = tw_plan_op_summary(plan, 0);
         const double cycles = (double)sum->cycles, energy = (double)sum->energy_fj;
-        slack[k] = objective[k].measure == TW_ENERGY ? 0 : 0.01;
         value[k][0] = cycles, value[k][1] = energy, value[k][2] = cycles * energy;
     }
     for (int k = 0; k < OBJECTIVES; k++)
         for (int other = 0; other < OBJECTIVES; other++) {
-            if (value[k][k] * (1 - slack[k]) <= value[other][k]) continue;
+            if (value[k][k] * (1 - share[k]) <= value[other][k]) continue;
             fprintf(stderr, "%s on %s: objective %d has %.17g, a plan for objective %d has %.17g\n", workload, machine, k,
                     value[k][k], other, value[other][k]);
             good = false;
