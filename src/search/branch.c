@@ -1051,13 +1051,18 @@ static tw_status list_blocks(branch *b, int most, block *list, int *n)
     return TW_OK;
 }
 
-static tw_status try_block(branch *b, const block *asked)
+/* `thoroughly`: where its own orders and residencies are refused at once, others are tried. */
+static tw_status try_block(branch *b, const block *asked, bool thoroughly)
 {
+    static const int64_t refused = 1000; /* no simulation takes as little work */
     tw_part *part, *whole = NULL;
+    int64_t before = b->out->work;
     TW_TRY(tw_blocks_part(b->space, asked->frame, asked->k, &part));
     if (!part) return TW_OK;
     tw_status status = tw_blocks_complete(b->space, asked->k, part, &whole);
     if (status == TW_OK && whole) status = try_quickly(b, whole);
+    bool again = thoroughly && b->out->work - before < refused;
+    if (status == TW_OK && whole && again) status = try_first(b, whole);
     free(whole);
     free(part);
     return status;
@@ -1066,14 +1071,17 @@ static tw_status try_block(branch *b, const block *asked)
 /* Mappings whose blocks of sums suit an array. */
 static tw_status run_blocks(branch *b)
 {
-    enum { MOST = 1024, TRIES = 24 };
+    enum { MOST = 1024, TRIES = 24, FIRST = 8 };
     block list[MOST];
     int n;
-    if (!has_shortlist(b) || !is_timed(b)) return TW_OK;
+    tw_measure measure = b->goals->goal[0].measure;
+    if (!has_shortlist(b) || (measure != TW_CYCLES && measure != TW_EDP)) return TW_OK;
     TW_TRY(list_blocks(b, MOST, list, &n));
-    be_patient(b);
     for (int i = 0; i < n && i < TRIES && !is_over(b) && !is_near(b) && b->budget > 0; i++)
-        if (tw_front_wants(&b->out->front, &list[i].bound)) TW_TRY(try_block(b, &list[i]));
+        if (tw_front_wants(&b->out->front, &list[i].bound)) {
+            if (i < FIRST) be_patient(b); /* what gains something is mostly among these, but not at once */
+            TW_TRY(try_block(b, &list[i], i < FIRST));
+        }
     return TW_OK;
 }
 
