@@ -1068,6 +1068,19 @@ static tw_status try_block(branch *b, const block *asked, bool thoroughly)
     return status;
 }
 
+/* Tries a block and, where it gains something, those that differ from it in the length of their steps alone. */
+static tw_status try_kin(branch *b, block *list, int n, int i, bool thoroughly)
+{
+    if (is_near(b) || is_over(b) || !tw_front_wants(&b->out->front, &list[i].bound)) return TW_OK;
+    tw_wide before = b->out->front.n > 0 ? b->out->front.best[0].value.of[0] : INT64_MAX;
+    TW_TRY(try_block(b, &list[i], thoroughly));
+    bool gained = b->out->front.n > 0 && b->out->front.best[0].value.of[0] < before;
+    for (int k = i + 1; k < n && gained; k++)
+        if (list[k].frame == list[i].frame && tw_blocks_are_kin(list[k].k, list[i].k))
+            TW_TRY(try_kin(b, list, n, k, thoroughly));
+    return TW_OK;
+}
+
 /* Mappings whose blocks of sums suit an array. */
 static tw_status run_blocks(branch *b)
 {
@@ -1077,11 +1090,10 @@ static tw_status run_blocks(branch *b)
     tw_measure measure = b->goals->goal[0].measure;
     if (!has_shortlist(b) || (measure != TW_CYCLES && measure != TW_EDP)) return TW_OK;
     TW_TRY(list_blocks(b, MOST, list, &n));
-    for (int i = 0; i < n && i < TRIES && !is_over(b) && !is_near(b) && b->budget > 0; i++)
-        if (tw_front_wants(&b->out->front, &list[i].bound)) {
-            if (i < FIRST) be_patient(b); /* what gains something is mostly among these, but not at once */
-            TW_TRY(try_block(b, &list[i], i < FIRST));
-        }
+    for (int i = 0; i < n && i < TRIES && !is_over(b) && !is_near(b) && b->budget > 0; i++) {
+        if (i < FIRST) be_patient(b); /* what gains something is mostly among these, but not at once */
+        TW_TRY(try_kin(b, list, n, i, i < FIRST));
+    }
     return TW_OK;
 }
 
