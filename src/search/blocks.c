@@ -99,7 +99,8 @@ static bool set_sizes(const tw_space *s, int k, tw_part *p)
             int l = loop_over(s, f, d);
             int64_t piece = t > 0 ? p->var[tw_var_size(s, 0, l)].hi : s->op->loop[l].extent;
             set_size(s, p, t, l, size_of_passes(piece, last > 0 && t == last ? 1 : block[d], array->size[d]));
-            if (t > 0) p->var[tw_var_rule(s, f, t, l)] = (tw_range){1, 1}; /* of a rest no more tiles than it has passes */
+            if (t > 0)
+                p->var[tw_var_rule(s, f, t, l)] = (tw_range){1, 1}; /* of a rest no more tiles than it has passes */
         }
     }
     return true;

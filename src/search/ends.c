@@ -213,8 +213,7 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
         for (int o = 0; o < output; o++)
             first[t][o] = v->first_units[v->f->n_tiled - 1][o] > 0 ? v->first_units[t][o] : v->small_units[t][o];
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
-    int64_t fill = fill_in(v, way, v->first_units),
-            drain = way_in(v, output, out, 0, out->n, v->last_units);
+    int64_t fill = fill_in(v, way, v->first_units), drain = way_in(v, output, out, 0, out->n, v->last_units);
     tw_ends ends = {.fill = fill, .exec = tw_engine_busy(mac, 1), .drain = drain, .stretched = drain};
     int64_t rest = tw_cost_cycles(&mac->cost, 1) - tw_engine_busy(mac, 1);
     int64_t compute = compute_and_ends(v, way, &ends);

@@ -1151,10 +1151,7 @@ static bool may_slide(const tw_space *s)
     return false;
 }
 
-int64_t tw_shortlist_work(const tw_shortlist *shortlist)
-{
-    return weighed_of(shortlist) + played_of(shortlist);
-}
+int64_t tw_shortlist_work(const tw_shortlist *shortlist) { return weighed_of(shortlist) + played_of(shortlist); }
 
 void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *shortlist)
 {

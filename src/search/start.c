@@ -22,7 +22,7 @@ typedef struct start {
     bool single;    /* it is one tile                                            */
     bool outermost; /* it is a tile of the outermost level, which cuts a reduction   */
     int64_t lo[TW_MAX_LOOPS], hi[TW_MAX_LOOPS];
-    int level[TW_MAX_LOOPS]; /* whose tile it is along the loop, -1: the whole loop */
+    int level[TW_MAX_LOOPS];                         /* whose tile it is along the loop, -1: the whole loop */
     int64_t passes[TW_MAX_DIMS], least[TW_MAX_DIMS]; /* and points over each dimension                */
 } start;
 
@@ -303,7 +303,8 @@ static int64_t least_points(const start *b, int d, int64_t x)
     int64_t size = b->mac->cost.array.size[d], spare = b->v->passes[d] * size - b->points[d];
     int64_t least = tw_max(x * size - spare, b->pair[d]);
     int l = alone_over(b, d);
-    return l >= 0 && b->level[l] >= 0 ? tw_fit_longest(b->points[d], b->level[l], tw_max(1, least), size, spare) : least;
+    return l >= 0 && b->level[l] >= 0 ? tw_fit_longest(b->points[d], b->level[l], tw_max(1, least), size, spare)
+                                      : least;
 }
 
 /* All numbers of passes that the block may take over dimension d and those behind it. */
@@ -477,7 +478,8 @@ static int64_t least_tile(const start *b, int d, int64_t more)
     for (unsigned rest = v->f->loops[d] & ~v->s->reductions; rest; rest &= rest - 1)
         product = tw_sat_mul(product, tw_min(v->lo[last][__builtin_ctz(rest)], b->points[d]));
     if (v->f->loops[d] & v->s->reductions) return product;
-    return l >= 0 ? tw_fit_longest(b->points[d], last, product, size, spare) : tw_max(product, least_of_pair(b, d, passes));
+    return l >= 0 ? tw_fit_longest(b->points[d], last, product, size, spare)
+                  : tw_max(product, least_of_pair(b, d, passes));
 }
 
 /* Units of the sums of the largest innermost tile, at least, with so many more passes over each dimension. */

@@ -228,7 +228,8 @@ static tw_status schedule(tw_async *s, command *c)
     TW_TRY(price(s, engine, priced, c->work));
     c->end = c->start + priced->cycles;
     c->busy_end = c->own_end = c->start + priced->busy;
-    int64_t stall = c->late ? tw_max(0, c->late->at - c->end) : 0; /* at its end, so long is its engine busy besides */
+    int64_t stall =
+        c->late ? tw_max(0, c->late->at - c->end) : 0; /* at its end, so long is its engine busy besides */
     c->end += stall;
     c->busy_end += stall;
     if (s->ports && first->op != TW_EXEC) pass_ports(s, c);

@@ -185,8 +185,8 @@ static bool is_never_beaten(const char *workload, const char *machine)
     for (int k = 0; k < OBJECTIVES; k++)
         for (int other = 0; other < OBJECTIVES; other++) {
             if (value[k][k] * (1 - share[k]) <= value[other][k]) continue;
-            fprintf(stderr, "%s on %s: objective %d has %.17g, a plan for objective %d has %.17g\n", workload, machine, k,
-                    value[k][k], other, value[other][k]);
+            fprintf(stderr, "%s on %s: objective %d has %.17g, a plan for objective %d has %.17g\n", workload,
+                    machine, k, value[k][k], other, value[other][k]);
             good = false;
         }
     tw_context_free(p.ctx);
