@@ -3,6 +3,7 @@
  *     bench_search                     targets, a table of layers, simulated points per second
  *     bench_search best-tiles [FILE]   traffic into a scratchpad: a reference, the family of its tiles, and everything
  *     bench_search resnet18            the layers of a network on two machines, as networks are planned
+ *     bench_search networks            networks whole on two machines: seconds of one core, cycles, bound, layers within 1 %
  *     bench_search table [TIMES]       what is asked of the search, row by row, on one core: the value, the gap and the seconds
  *                                      to reach, and what was reached; each may take TIMES (1) as long
  *

@@ -26,7 +26,7 @@ static const double network_gap = 0.0099; /* a layer's search ends when no more 
 static const int64_t base_budget = 1000000, more_budget = 1000000, most_budget = 3000000;
 static const int64_t handed_on =
     2; /* so many pieces of work that are left make one in the second round, which finds less */
-static const int64_t base_patience = 200000, more_patience = 250000;
+static const int64_t base_patience = 120000, more_patience = 170000;
 
 typedef struct result { /* of one layer */
     const tw_plan *plan;

@@ -54,6 +54,11 @@ bool tw_blocks_have(const tw_space *s, int frame, int k)
 
 int tw_blocks_step(int k) { return k / ORDERS % STEPS; }
 
+bool tw_blocks_are_kin(int k, int other)
+{
+    return k / (ORDERS * STEPS) == other / (ORDERS * STEPS) && k % ORDERS == other % ORDERS;
+}
+
 /* The loops over the two dimensions in one order or the other, then all others, reductions last. */
 static void order_loops(const tw_space *s, const tw_frame *f, bool swap, int order[TW_MAX_LOOPS])
 {

@@ -13,6 +13,8 @@ bool tw_blocks_suit(const tw_space *space, int frame);
 bool tw_blocks_have(const tw_space *space, int frame, int k); /* whether there is a k-th */
 /* The k-th makes its steps as long as so many others: 0 is tried first. */
 int tw_blocks_step(int k);
+/* Whether two differ in that alone. */
+bool tw_blocks_are_kin(int k, int other);
 /* The k-th, of which sizes are chosen; NULL in *out when the space does not have it. */
 TW_NODISCARD tw_status tw_blocks_part(const tw_space *space, int frame, int k, tw_part **out);
 /* Chooses its order; *out is a mapping that keeps what spares the movers most, NULL when the space does not have it. */

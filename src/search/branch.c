@@ -928,6 +928,7 @@ static tw_shortlist new_shortlist(const branch *b)
 {
     tw_shortlist shortlist = tw_shortlist_of(b->space, b->goals, b->deadline);
     shortlist.most_work = b->budget / 2;
+    shortlist.most_played = tw_max(0, b->total - b->out->work) / 2; /* patience begins with what is found */
     shortlist.tried = b->tried;
     shortlist.n_tried = b->n_tried;
     return shortlist;
@@ -982,6 +983,26 @@ static tw_status run_doubtful(branch *b, tw_shortlist *shortlist)
     return TW_OK;
 }
 
+/* The nests that are best in something else: of those that take about as long, the ones that move little keep it up where
+ * estimates of time are too low; and of an objective that is a product a factor may be estimated well. */
+static tw_status run_others(branch *b, tw_shortlist *shortlist)
+{
+    static const tw_measure others[] = {TW_CYCLES, TW_EDP, TW_ENERGY};
+    const tw_front *front = &b->out->front;
+    bool timed = b->goals->goal[0].measure == TW_CYCLES;
+    if (b->options->patience > 0 || front->n == 0) return TW_OK; /* somebody is in a hurry */
+    for (size_t i = 0; i < TW_COUNT(others); i++)
+        for (int tiled = 1; tiled <= TW_SHORTLIST_LEVELS && !is_over(b) && !is_near(b); tiled++) {
+            *shortlist = new_shortlist(b);
+            if (shortlist->goal.measure == others[i]) break;
+            if (timed && !tw_shortlist_doubt(shortlist, &front->best[0].value)) break;
+            shortlist->above = -1;
+            shortlist->goal = (tw_goal){.measure = others[i], .memory = -1, .engine = -1};
+            TW_TRY(run_frames(b, tiled, INFINITY, INT64_MIN, shortlist));
+        }
+    return TW_OK;
+}
+
 static tw_status run_shortlist(branch *b)
 {
     const tw_front *front = &b->out->front;
@@ -991,6 +1012,7 @@ static tw_status run_shortlist(branch *b)
     tw_status status = shortlist ? run_estimates(b, before, shortlist) : TW_ERR_NOMEM;
     if (status == TW_OK) status = run_longer(b, shortlist);
     if (status == TW_OK && is_timed(b)) status = run_doubtful(b, shortlist);
+    if (status == TW_OK && is_timed(b)) status = run_others(b, shortlist);
     free(shortlist);
     return status;
 }
@@ -1029,29 +1051,49 @@ static tw_status list_blocks(branch *b, int most, block *list, int *n)
     return TW_OK;
 }
 
-static tw_status try_block(branch *b, const block *asked)
+/* `thoroughly`: where its own orders and residencies are refused at once, others are tried. */
+static tw_status try_block(branch *b, const block *asked, bool thoroughly)
 {
+    static const int64_t refused = 1000; /* no simulation takes as little work */
     tw_part *part, *whole = NULL;
+    int64_t before = b->out->work;
     TW_TRY(tw_blocks_part(b->space, asked->frame, asked->k, &part));
     if (!part) return TW_OK;
     tw_status status = tw_blocks_complete(b->space, asked->k, part, &whole);
     if (status == TW_OK && whole) status = try_quickly(b, whole);
+    bool again = thoroughly && b->out->work - before < refused;
+    if (status == TW_OK && whole && again) status = try_first(b, whole);
     free(whole);
     free(part);
     return status;
 }
 
+/* Tries a block and, where it gains something, those that differ from it in the length of their steps alone. */
+static tw_status try_kin(branch *b, block *list, int n, int i, bool thoroughly)
+{
+    if (is_near(b) || is_over(b) || !tw_front_wants(&b->out->front, &list[i].bound)) return TW_OK;
+    tw_wide before = b->out->front.n > 0 ? b->out->front.best[0].value.of[0] : INT64_MAX;
+    TW_TRY(try_block(b, &list[i], thoroughly));
+    bool gained = b->out->front.n > 0 && b->out->front.best[0].value.of[0] < before;
+    for (int k = i + 1; k < n && gained; k++)
+        if (list[k].frame == list[i].frame && tw_blocks_are_kin(list[k].k, list[i].k))
+            TW_TRY(try_kin(b, list, n, k, thoroughly));
+    return TW_OK;
+}
+
 /* Mappings whose blocks of sums suit an array. */
 static tw_status run_blocks(branch *b)
 {
-    enum { MOST = 1024, TRIES = 24 };
+    enum { MOST = 1024, TRIES = 24, FIRST = 8 };
     block list[MOST];
     int n;
-    if (!has_shortlist(b) || b->goals->goal[0].measure != TW_CYCLES) return TW_OK;
+    tw_measure measure = b->goals->goal[0].measure;
+    if (!has_shortlist(b) || (measure != TW_CYCLES && measure != TW_EDP)) return TW_OK;
     TW_TRY(list_blocks(b, MOST, list, &n));
-    be_patient(b);
-    for (int i = 0; i < n && i < TRIES && !is_over(b) && !is_near(b) && b->budget > 0; i++)
-        if (tw_front_wants(&b->out->front, &list[i].bound)) TW_TRY(try_block(b, &list[i]));
+    for (int i = 0; i < n && i < TRIES && !is_over(b) && !is_near(b) && b->budget > 0; i++) {
+        if (i < FIRST) be_patient(b); /* what gains something is mostly among these, but not at once */
+        TW_TRY(try_kin(b, list, n, i, i < FIRST));
+    }
     return TW_OK;
 }
 

@@ -203,6 +203,70 @@ static tw_status ask_smaller(const tw_search *search, const tw_space *s, const t
     return status;
 }
 
+/* ---- other objectives ---- */
+
+/* What nothing is proven about is also looked for among what is best in something else: with a limit on energy, say, far fewer
+ * mappings are left, and some of them are quick. So no objective is beaten at its own by what a search for another finds. */
+enum { OTHERS_SHARE = 16 }; /* each of two searches has so much of the work */
+static const int64_t least_for_others = 1000000;
+
+/* Work for each of these searches, 0: there are none. */
+static int64_t work_of_others(const course *c)
+{
+    const tw_search_options *options = c->search->options;
+    const tw_measure measure = c->asked.goal[0].measure;
+    int64_t budget = options->budget > 0 ? options->budget : TW_DEFAULT_BUDGET;
+    bool timed = options->time_limit > 0 || options->patience > 0; /* somebody is in a hurry */
+    if (c->single || options->prove || timed || !c->space.rules->shortlist || budget < least_for_others) return 0;
+    return measure == TW_CYCLES || measure == TW_EDP || measure == TW_ENERGY ? budget / OTHERS_SHARE : 0;
+}
+
+/* A search with these goals from a mapping on; what it finds is offered. *out is its best, or what it began with. */
+static tw_status search_beside(course *c, const tw_goals *goals, const tw_diag *diag, tw_op_map *out)
+{
+    tw_search_options options = *c->search->options;
+    const tw_op_map start = *out;
+    const tw_search search = {c->search->problem, &options, c->search->eval, &start, true};
+    tw_meter meter = {.limit = INT64_MAX};
+    tw_outcome outcome;
+    int64_t short_by;
+    tw_hunt hunt;
+    options.budget = work_of_others(c);
+    tw_space_aim(&c->space, goals);
+    tw_status status = tw_branch(&search, &c->space, goals, diag->deadline, &hunt);
+    if (status == TW_OK && hunt.front.n > 0) *out = hunt.front.best[0].map;
+    add_hunt(&c->hunt, &hunt);
+    tw_front_release(&hunt.front);
+    tw_space_aim(&c->space, &c->stage);
+    TW_TRY(status);
+    TW_TRY(search.eval->cost(search.eval->user[0], &search.problem, out, &meter, &outcome, &short_by));
+    const tw_goal_value value = tw_goals_value(&c->stage, &outcome);
+    return tw_front_offer(&c->hunt.front, c->space.op, &value, -1, out);
+}
+
+/* Time and energy are weighed against their product, the product against time: what is best in the other measure, and what has the
+ * least of the objective with no more of the other. */
+static tw_status ask_other(course *c, const tw_diag *diag)
+{
+    const tw_goal *own = &c->asked.goal[0];
+    const tw_goal other = {.measure = own->measure == TW_EDP ? TW_CYCLES : TW_EDP, .memory = -1, .engine = -1};
+    const tw_goals alone = tw_goals_stage(&other, NULL, 0);
+    bool ended = !c->hunt.any_open || c->hunt.ending != TW_END_BUDGET || c->hunt.front.n == 0;
+    if (ended || work_of_others(c) == 0 || tw_deadline_is_over(diag->deadline)) return TW_OK;
+    tw_op_map map = c->hunt.front.best[0].map;
+    tw_outcome outcome;
+    int64_t short_by;
+    tw_meter meter = {.limit = INT64_MAX};
+    TW_TRY(search_beside(c, &alone, diag, &map));
+    const tw_eval *eval = c->search->eval;
+    TW_TRY(eval->cost(eval->user[0], &c->search->problem, &map, &meter, &outcome, &short_by));
+    const tw_goal limit = tw_goal_kept(&other, tw_goals_value(&alone, &outcome).of[0]);
+    const tw_goals within = tw_goals_stage(own, &limit, 1);
+    TW_TRY(search_beside(c, &within, diag, &map));
+    if (!tw_front_wants(&c->hunt.front, &c->hunt.open)) c->hunt.any_open = false;
+    return TW_OK;
+}
+
 /* ---- stages ---- */
 
 /* Seconds for the space itself, so that some are left for a smaller one and for the stages to come; 0: all there are. */
@@ -501,9 +565,12 @@ static tw_status run_course(course *c, tw_arena *arena, tw_diag *diag)
     tw_search_options share = *c->search->options;
     tw_search first = *c->search;
     share.budget = work_of_space(&c->space, c->search->options);
+    int64_t beside = 2 * work_of_others(c);
+    if (beside > 0) share.budget = (share.budget > 0 ? share.budget : TW_DEFAULT_BUDGET) - beside;
     first.options = &share;
     TW_TRY(tw_branch(&first, &c->space, &c->stage, &most, &c->hunt));
     TW_TRY(ask_smaller(c->search, &c->space, &c->stage, arena, diag, &c->hunt));
+    TW_TRY(ask_other(c, diag));
     return c->hunt.front.n > 0 ? run_stages(c, diag) : TW_OK;
 }
 

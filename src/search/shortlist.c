@@ -721,6 +721,14 @@ static int64_t flowing(const cook *c, const nest *n, const burden *w)
     return tw_sat_add(cycles, ends);
 }
 
+/* Pieces of work of looking at sizes and weighing nests, and of playing queues. */
+static int64_t weighed_of(const tw_shortlist *shortlist)
+{
+    return shortlist->n_looked + WEIGH_WORK * shortlist->n_weighed;
+}
+
+static int64_t played_of(const tw_shortlist *shortlist) { return shortlist->n_played / PLAY_SHARE; }
+
 /* Weighs the nest with what its memories keep, if that is new: with windows that slide only where some do. */
 static void weigh_kept(cook *c, bool slides)
 {
@@ -729,7 +737,7 @@ static void weigh_kept(cook *c, bool slides)
     burden w = {.waits = 0};
     c->slides = slides;
     c->shortlist->n_weighed++;
-    c->left -= tw_shortlist_work(c->shortlist) < c->shortlist->most_work ? 1 : c->left;
+    c->left -= played_of(c->shortlist) < c->shortlist->most_played ? 1 : c->left;
     if (!keep_most(c, &n, &w) || w.slides != slides) return;
     int64_t cycles = flowing(c, &n, &w), longer = c->execs / c->shortlist->execs;
     for (int m = 1; m < machine->n_memories && is_wanted(c, cycles, c->execs, &w.busy); m++) {
@@ -1118,6 +1126,7 @@ tw_shortlist tw_shortlist_of(const tw_space *s, const tw_goals *goals, const tw_
                           .above = -1,
                           .energy = energy >= 0 ? slack * (double)energy : INFINITY,
                           .most_work = INT64_MAX,
+                          .most_played = INT64_MAX,
                           .execs = TW_SHORTLIST_EXECS,
                           .deadline = deadline};
 }
@@ -1142,14 +1151,11 @@ static bool may_slide(const tw_space *s)
     return false;
 }
 
-int64_t tw_shortlist_work(const tw_shortlist *shortlist)
-{
-    return shortlist->n_looked + WEIGH_WORK * shortlist->n_weighed + shortlist->n_played / PLAY_SHARE;
-}
+int64_t tw_shortlist_work(const tw_shortlist *shortlist) { return weighed_of(shortlist) + played_of(shortlist); }
 
 void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *shortlist)
 {
-    int64_t left = tw_max(0, shortlist->most_work - tw_shortlist_work(shortlist));
+    int64_t left = tw_max(0, shortlist->most_work - weighed_of(shortlist));
     cook c = {.s = s,
               .f = &s->frame[frame],
               .shortlist = shortlist,

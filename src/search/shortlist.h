@@ -39,7 +39,8 @@ typedef struct tw_shortlist {
     int n;
     int64_t n_weighed, n_looked; /* nests, and choices of sizes */
     int64_t n_played;            /* steps of queues             */
-    int64_t most_work;           /* pieces of work that it may take */
+    int64_t most_work;           /* pieces of work that it may take, */
+    int64_t most_played;         /* those of queues apart            */
     int64_t execs;               /* that count as a cycle           */
     int n_tried;
     const tw_candidate *tried;                       /* those that are not put in again */

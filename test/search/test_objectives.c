@@ -158,3 +158,47 @@ TEST(nothing_that_was_proven_is_beaten_by_the_plan_of_another_objective)
         if (!good) break;
     }
 }
+
+/* Whether no plan has less of an objective than the plan that was searched for it. Of time a hundredth is left: so
+ * near a search ends, and what one of them simulates another may not come to within its budget. Of the product it is two. */
+static bool is_never_beaten(const char *workload, const char *machine)
+{
+    enum { OBJECTIVES = 3, BUDGET = 2000000 };
+    static const tw_objective objective[OBJECTIVES] = {{TW_CYCLES, NULL}, {TW_ENERGY, NULL}, {TW_EDP, NULL}};
+    static const double share[OBJECTIVES] = {0.01, 0, 0.02};
+    problem p = {.ctx = tw_context_new()};
+    double value[OBJECTIVES][OBJECTIVES];
+    bool good = true;
+    CHECK_EQ(tw_model_open(p.ctx, workload, &p.model), TW_OK);
+    CHECK_EQ(tw_machine_open(p.ctx, machine, &p.machine), TW_OK);
+    for (int k = 0; k < OBJECTIVES; k++) {
+        const tw_plan *plan;
+        const brute_goal goal = {.n = 1, .objective = {objective[k]}};
+        tw_search_options options = options_of(&p, &goal, NULL);
+        options.budget = BUDGET;
+        const tw_search_result *result = search(&p, &options, &plan);
+        CHECK(result != NULL);
+        const tw_summary *sum = tw_plan_op_summary(plan, 0);
+        const double cycles = (double)sum->cycles, energy = (double)sum->energy_fj;
+        value[k][0] = cycles, value[k][1] = energy, value[k][2] = cycles * energy;
+    }
+    for (int k = 0; k < OBJECTIVES; k++)
+        for (int other = 0; other < OBJECTIVES; other++) {
+            if (value[k][k] * (1 - share[k]) <= value[other][k]) continue;
+            fprintf(stderr, "%s on %s: objective %d has %.17g, a plan for objective %d has %.17g\n", workload,
+                    machine, k, value[k][k], other, value[other][k]);
+            good = false;
+        }
+    tw_context_free(p.ctx);
+    return good;
+}
+
+#define I8 ",dtype=i8,out_dtype=i8,accumulator=i32"
+TEST(no_objective_of_a_layer_is_beaten_by_the_plan_of_another_one)
+{
+    static const char *const machine[] = {"tpu-like", "gemmini-like", "ethos-u55-like"};
+    static const char *const workload[] = {"conv:96x14x14,out=576,kernel=1" I8, "dwconv:96x28x28,kernel=3,pad=1" I8,
+                                           "conv:128x28x28,out=256,kernel=3,pad=1,stride=2" I8};
+    for (size_t i = 0; i < TW_COUNT(machine); i++)
+        for (size_t k = 0; k < TW_COUNT(workload); k++) CHECK(is_never_beaten(workload[k], machine[i]));
+}
