@@ -6,7 +6,10 @@
 #include <string.h>
 
 enum { DIVISORS = 256, CELLS = 1 << 21 };
-enum { NOTHING = -1, LOOP = -2 }; /* how a cell was reached: by a step, or by a cut of the operand with this number */
+enum {
+    NOTHING = -1,
+    LOOP = -2
+}; /* how a cell was reached: by a step, or by a cut of the operand with this number */
 
 typedef struct ladder { /* the divisors of a dimension, ascending */
     int dim, n;
@@ -15,8 +18,8 @@ typedef struct ladder { /* the divisors of a dimension, ascending */
 } ladder;
 typedef struct cell {
     double energy;
-    int32_t from;  /* the point before, or this one */
-    int8_t how;    /* see above                     */
+    int32_t from; /* the point before, or this one */
+    int8_t how;   /* see above                     */
 } cell;
 typedef struct lattice {
     const tw_zz_case *c;
@@ -126,8 +129,8 @@ static void price_point(const lattice *g, int64_t point)
 {
     for (int o = 0; o < TW_ZZ_OPERANDS; o++)
         for (int k = 0; k < g->n_cuts[o]; k++)
-            g->price[o * TW_ZZ_LEVELS + k] = o > 0 && k == 0 ? price_of_array(g, point, o)
-                                                             : price_of_cut(g, point, o, o > 0 ? k - 1 : k);
+            g->price[o * TW_ZZ_LEVELS + k] =
+                o > 0 && k == 0 ? price_of_array(g, point, o) : price_of_cut(g, point, o, o > 0 ? k - 1 : k);
 }
 
 /* What the multipliers send into the lowest memory of results is the same for all nests. */
@@ -183,7 +186,8 @@ static void take_steps(const lattice *g, int64_t point, int state)
         int64_t here = point / l->stride % l->n;
         for (int64_t next = here + 1; next < l->n; next++) {
             int64_t to = point + (next - here) * l->stride;
-            if (l->divisor[next] % l->divisor[here] == 0) reach(&g->cell[to * g->n_states + state], energy, point, LOOP);
+            if (l->divisor[next] % l->divisor[here] == 0)
+                reach(&g->cell[to * g->n_states + state], energy, point, LOOP);
         }
     }
 }
