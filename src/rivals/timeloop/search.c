@@ -194,7 +194,8 @@ static double guess_cycles(const gathering *g, int at)
     int64_t time[TW_RIVAL_DIMS];
     take(h, g->m, g->from, at);
     tw_tl_lattice_at(&h->lattice, g->from, time);
-    tw_tl_traffic_add(&h->price, g->m + 1, g->waiting, time, (tw_tl_block_factors){g->m, h->factor[g->m]}, &traffic);
+    tw_tl_traffic_add(&h->price, g->m + 1, g->waiting, time, (tw_tl_block_factors){g->m, h->factor[g->m]},
+                      &traffic);
     return tw_tl_traffic_cycles(&h->price, &traffic);
 }
 
