@@ -245,6 +245,7 @@ int main(int argc, char **argv)
     static const char file[] = "../shared/data/golden/kpu/reference_best_tiles_os_64KiB.jsonl";
     if (argc > 1 && strcmp(argv[1], "best-tiles") == 0) return compare_tiles(argc > 2 ? argv[2] : file);
     if (argc > 1 && strcmp(argv[1], "resnet18") == 0) return run_resnet18();
+    if (argc > 1 && strcmp(argv[1], "networks") == 0) return bench_networks();
     if (argc > 1 && strcmp(argv[1], "table") == 0) return bench_table(argc > 2 ? atof(argv[2]) : 1, file);
     const tw_search_options limited = {.time_limit = 5};
     int code = run_targets();

@@ -24,6 +24,8 @@ int bench_search_within(const char *workload, const char *machine, const char *l
 int bench_table(double times, const char *tiles);
 /* Mappings that the closed form looks at in a second of one core. */
 int bench_rate(void);
+/* Networks whole, each as a row. */
+int bench_networks(void);
 /* The number after "key":, 0 when there is none. */
 int64_t bench_json_number(const char *line, const char *key);
 /* A machine with one scratchpad of so many bytes, for traffic into it. */

@@ -278,7 +278,7 @@ static int run_network(const network *n)
     return 0;
 }
 
-static int run_networks(void)
+int bench_networks(void)
 {
     static const int64_t ppocr[] = {1, 3, 320, 320};
     static const network row[] = {
@@ -303,6 +303,6 @@ int bench_table(double times, const char *tiles)
     if (code == 0) code = run_resnet18("ResNet-18 MAC layers, tpu-like", false, 2888880, times);
     if (code == 0) code = run_targets(after_networks, TW_COUNT(after_networks), times);
     if (code == 0) code = run_traffic(tiles, times);
-    if (code == 0) code = run_networks();
+    if (code == 0) code = bench_networks();
     return code ? code : bench_rate();
 }

@@ -91,7 +91,7 @@ static void ask_options(const tw_search_options *s, FILE *out)
             (int)s->cut, (int)s->approach, s->exhaustive);
     const int64_t number[] = {s->min_tile,    s->max_execs, s->max_outer,   s->max_inner,
                               s->max_buffers, s->budget,    s->memory_limit};
-    fprintf(out, "gap %a\nprove %d\n", s->gap, s->prove);
+    fprintf(out, "gap %a\nprove %d\nlayers %d\n", s->gap, s->prove, s->layers);
     fputs("numbers", out);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) fprintf(out, " %" PRId64, number[i]);
     fputc('\n', out);
@@ -382,6 +382,7 @@ static kept_result result_of(const session *s, int op)
 
 static bool is_lasting(const session *s)
 {
+    if (!tw_plan_search_result(s->plan, 0)) return false; /* groups: what was found is not written here */
     for (int i = 0; i < tw_model_n_ops(s->model); i++) {
         tw_ending ending = result_of(s, i).said.ending;
         if (ending != TW_END_DONE && ending != TW_END_BUDGET && ending != TW_END_GAP) return false;

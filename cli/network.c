@@ -39,7 +39,7 @@ typedef struct net_session {
     int n_to_plan;      /* searches that are still to be made, and the run */
     bool runs;          /* after planning                                  */
     output_batch files; /* written, but not under their names yet */
-    bool left_out[8];   /* of the files below: there was no time for it */
+    bool left_out[8];   /* of the files below: there was no time for it, or one machine has no table of costs */
 } net_session;
 
 /* ---- opening ---- */
@@ -288,14 +288,21 @@ static tw_status print_text_file(net_session *s, FILE *out)
                             .n_remedies = s->n_remedies};
     return tw_network_print_text(s->ctx, s->plan[0], s->verdict, &how, out);
 }
+static tw_network_document document_of(const net_session *s)
+{
+    return (tw_network_document){.size = sizeof(tw_network_document),
+                                 .verdict = s->verdict,
+                                 .n_remedies = s->n_remedies,
+                                 .remedy = s->remedy};
+}
 static tw_status print_html_file(net_session *s, FILE *out)
 {
-    return tw_network_print_html(s->ctx, s->plan, s->n_plans, s->verdict, out);
+    const tw_network_document document = document_of(s);
+    return tw_network_print_page(s->ctx, s->plan, s->n_plans, &document, out);
 }
 static tw_status print_json_file(net_session *s, FILE *out)
 {
-    const tw_network_document document = {
-        .size = sizeof document, .verdict = s->verdict, .n_remedies = s->n_remedies, .remedy = s->remedy};
+    const tw_network_document document = document_of(s);
     return tw_network_print_document(s->ctx, s->plan[0], &document, out);
 }
 static tw_status print_mapping_file(net_session *s, FILE *out)
@@ -322,18 +329,24 @@ static tw_status draw_png(net_session *s, FILE *out)
 static tw_status draw_plot(net_session *s, FILE *out)
 {
     const cli_plot *plot = &s->options->plot;
-    const tw_plot_options how = {
-        .size = sizeof how, .image = plot->image, .width_mm = plot->width_mm, .dpi = plot->dpi};
+    const tw_plot_options how = {.size = sizeof how,
+                                 .kind = plot->kind == PLOT_LOSSES ? TW_PLOT_LOSSES : TW_PLOT_GANTT,
+                                 .image = plot->image,
+                                 .width_mm = plot->width_mm,
+                                 .dpi = plot->dpi};
     return tw_network_plot(s->ctx, s->plan, s->n_plans, &how, out);
 }
 
 static const struct {
     const char *name;
     net_printer print;
-} files[] = {{"report.html", print_html_file}, {"report.txt", print_text_file},
-             {"plan.json", print_json_file},   {"mapping.yaml", print_mapping_file},
-             {"costs.csv", print_csv},         {"costs.json", print_costs_json},
-             {"costs.svg", draw_svg},          {"costs.png", draw_png}};
+    bool of_several; /* compares machines: is written where there are some */
+} files[] = {
+    {"report.html", print_html_file, false}, {"report.txt", print_text_file, false},
+    {"plan.json", print_json_file, false},   {"mapping.yaml", print_mapping_file, false},
+    {"costs.csv", print_csv, true},          {"costs.json", print_costs_json, true},
+    {"costs.svg", draw_svg, true},           {"costs.png", draw_png, true},
+};
 enum { N_FILES = sizeof files / sizeof *files };
 
 static int cannot_write(const char *folder, const char *name)
@@ -354,15 +367,20 @@ static int finish_file(net_session *s, const char *name, output_file *file, tw_s
     return cannot_write(folder, name);
 }
 
-/* There is no time for this file. One that is there from an earlier plan would look like this one's. */
-static int leave_out(net_session *s, const char *name)
+/* This file is not written. One that is there from an earlier plan would look like this one's. */
+static int leave_out(net_session *s, int i)
 {
     _Static_assert(N_FILES <= sizeof s->left_out / sizeof *s->left_out, "each file has its mark");
-    for (int i = 0; i < N_FILES; i++) s->left_out[i] |= strcmp(files[i].name, name) == 0;
-    tw_context_clear_messages(s->ctx);
-    output_remove(s->options->folder, name);
-    fprintf(stderr, "tilewright: '%s/%s' is left out: time was up\n", s->options->folder, name);
+    s->left_out[i] = true;
+    output_remove(s->options->folder, files[i].name);
     return EXIT_DONE;
+}
+
+static int leave_out_late(net_session *s, int i)
+{
+    tw_context_clear_messages(s->ctx);
+    fprintf(stderr, "tilewright: '%s/%s' is left out: time was up\n", s->options->folder, files[i].name);
+    return leave_out(s, i);
 }
 
 enum { DRAWING_STOPPED = 100 }; /* by the clock; no exit code */
@@ -392,12 +410,15 @@ static int draw_fenced(net_session *s, const char *path, net_printer how, output
 }
 
 /* Pictures that a library draws are drawn behind a fence. */
-static int write_file(net_session *s, const char *name, net_printer print)
+static int write_file(net_session *s, int i)
 {
+    const char *name = files[i].name;
+    net_printer print = files[i].print;
     output_file file;
     tw_status status = TW_OK;
     int code = EXIT_DONE;
-    if (tw_context_is_over(s->ctx)) return leave_out(s, name);
+    if (files[i].of_several && s->n_plans < 2) return leave_out(s, i);
+    if (tw_context_is_over(s->ctx)) return leave_out_late(s, i);
     if (!output_file_open(&file, s->options->folder, name)) return cannot_write(s->options->folder, name);
     busy *b = busy_begin(s->options->quiet, "writing %s/%s", s->options->folder, name);
     if (print == draw_png)
@@ -407,7 +428,7 @@ static int write_file(net_session *s, const char *name, net_printer print)
     busy_end(b);
     if (code == EXIT_DONE && status != TW_STOPPED) return finish_file(s, name, &file, status);
     output_file_drop(&file);
-    return status == TW_STOPPED || code == DRAWING_STOPPED ? leave_out(s, name) : code;
+    return status == TW_STOPPED || code == DRAWING_STOPPED ? leave_out_late(s, i) : code;
 }
 
 static int write_output(net_session *s, int i)
@@ -428,7 +449,7 @@ static int write_files(net_session *s)
         fprintf(stderr, "tilewright: cannot make the folder '%s': %s\n", folder, strerror(errno));
         return EXIT_WRITING;
     }
-    for (int i = 0; i < N_FILES && code == EXIT_DONE; i++) code = write_file(s, files[i].name, files[i].print);
+    for (int i = 0; i < N_FILES && code == EXIT_DONE; i++) code = write_file(s, i);
     for (int i = 0; s->verdict && i < s->verdict->n_outputs && code == EXIT_DONE; i++) code = write_output(s, i);
     return code;
 }

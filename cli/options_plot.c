@@ -47,8 +47,9 @@ static bool has_other_view(const cli_options *o) { return o->json || o->dump || 
 static void check_workload(const struct argp_state *state, const cli_options *o)
 {
     bool network = tw_network_is_path(o->workload);
-    if (network && o->plot.kind != PLOT_COSTS)
-        argp_error(state, "--plot=%s is of single operators; of networks there is --plot=costs", word_of(&o->plot));
+    if (network && o->plot.kind != PLOT_COSTS && o->plot.kind != PLOT_LOSSES)
+        argp_error(state, "--plot=%s is of single operators; of networks there are --plot=losses and --plot=costs",
+                   word_of(&o->plot));
     if (network && o->plot.op) argp_error(state, "--plot-op is of workloads, not of networks");
     if (!network && o->plot.kind == PLOT_COSTS)
         argp_error(state, "--plot=costs is of networks, and '%s' is no ONNX file", o->workload);

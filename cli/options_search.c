@@ -10,6 +10,7 @@ enum {
     KEY_OBJECTIVE = 256,
     KEY_PARETO,
     KEY_SPACE,
+    KEY_LAYERS,
     KEY_LIMITS,
     KEY_MIN_TILE,
     KEY_MAX_BUFFERS,
@@ -122,6 +123,8 @@ static const struct argp_option goal_options[] = {
      "the candidates: everything that a mapping may choose, of that what cuts no window, or the small family of "
      "the tick machine",
      0},
+    {"layers", KEY_LAYERS, 0, 0,
+     "operators one after the other; otherwise those that run faster together, tile by tile, do", 0},
     {"mapping", KEY_LIMITS, "FILE", 0, "a partial mapping: what it leaves open is searched for", 0},
     {"min-tile", KEY_MIN_TILE, "N", 0, "smallest tile along any cut loop", 0},
     {"max-buffers", KEY_MAX_BUFFERS, "N", 0, "most buffers of an operand in one memory", 0},
@@ -165,6 +168,7 @@ static error_t parse_goal(int key, char *arg, struct argp_state *state)
         s->space = value_word(state, "--space", arg, space_words);
         o->space_given = true;
         break;
+    case KEY_LAYERS: s->layers = true; break;
     case KEY_LIMITS: o->limits = arg; break;
     case KEY_MIN_TILE: s->min_tile = value_number(state, "--min-tile", arg, 1, INT32_MAX); break;
     case KEY_MAX_BUFFERS: s->max_buffers = value_number(state, "--max-buffers", arg, 1, BUFFERS_MAX); break;

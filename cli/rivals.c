@@ -7,6 +7,7 @@
 #include "status.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,11 +67,18 @@ static tw_rules rules_of(const run *r)
     return asked == RULES_OF_FILES || asked == RULES_ALL ? tw_rival_rules(r->rival) : (tw_rules)asked;
 }
 
-static tw_status print_account(run *r, const tw_account *account, FILE *out)
+/* One layer's account, or all of them, as the options ask for it. */
+static tw_status print_accounts(run *r, const tw_account *const *account, int n, FILE *out)
 {
-    if (r->options->quiet) return TW_OK;
-    if (r->options->json) return tw_account_print_json(r->ctx, account, out);
-    return tw_account_print_text(r->ctx, account, out);
+    const cli_options *o = r->options;
+    tw_status status = TW_OK;
+    if (o->quiet) return TW_OK;
+    if (!o->json && o->print.brief) status = tw_accounts_print_brief(r->ctx, account, n, &o->print, out);
+    for (int i = 0; i < n && status == TW_OK; i++) {
+        if (o->json) status = tw_account_print_json(r->ctx, account[i], out);
+        if (!o->json && !o->print.brief) status = tw_account_print_text(r->ctx, account[i], out);
+    }
+    return status;
 }
 
 /* The layers one after the other, of which nothing overlaps. */
@@ -89,7 +97,7 @@ static void add_to(totals *t, const run *r, int layer, const tw_account *account
 
 static void print_totals(const run *r, const totals *t, FILE *out)
 {
-    if (t->n_layers < 2 || r->options->quiet || r->options->json) return;
+    if (t->n_layers < 2 || r->options->print.brief || r->options->quiet || r->options->json) return;
     fprintf(out, "\n%d layers, %d of them different: %.10g cycles, %.3f uJ\n", t->n_layers, t->n_different,
             t->cycles, t->energy_pj / 1e6);
 }
@@ -103,27 +111,42 @@ static tw_status show_all(run *r, const tw_rival *rival, FILE *out)
 static tw_status eval_layers(run *r, FILE *out)
 {
     if (r->options->rules == RULES_ALL) return show_all(r, r->rival, out);
-    tw_status status = TW_OK;
+    int n = tw_rival_n_layers(r->rival);
+    const tw_account **account = calloc((size_t)n + 1, sizeof *account);
+    tw_status status = account ? TW_OK : TW_ERR_NOMEM;
     totals sum = {0};
-    for (int i = 0; i < tw_rival_n_layers(r->rival) && status == TW_OK; i++) {
-        const tw_account *account;
-        status = tw_rival_count(r->ctx, r->rival, i, rules_of(r), &account);
-        if (status == TW_OK) status = print_account(r, account, out);
-        if (status == TW_OK) add_to(&sum, r, i, account);
+    for (int i = 0; i < n && status == TW_OK; i++) {
+        status = tw_rival_count(r->ctx, r->rival, i, rules_of(r), &account[i]);
+        if (status == TW_OK) add_to(&sum, r, i, account[i]);
     }
+    if (status == TW_OK) status = print_accounts(r, account, n, out);
     if (status == TW_OK) print_totals(r, &sum, out);
+    free(account);
     return status;
 }
 
 /* ---- searching ---- */
 
-static void print_found(const tw_rival_found *f, FILE *out)
+/* What is known of all searches together. */
+static void print_found(const tw_rival_found *const *found, int n, FILE *out)
 {
-    if (f->proven)
-        fprintf(out, "\nproven best of %s\n", f->space);
-    else
-        fprintf(out, "\nat most %.2f %% above the best of %s\n", 100 * (f->value / f->bound - 1), f->space);
-    fprintf(out, "%" PRId64 " nodes, %" PRId64 " mappings counted, %.2f s\n", f->nodes, f->counted, f->seconds);
+    int64_t nodes = 0, counted = 0;
+    double seconds = 0, above = 0;
+    int proven = 0;
+    for (int i = 0; i < n; i++) {
+        nodes += found[i]->nodes;
+        counted += found[i]->counted;
+        seconds += found[i]->seconds;
+        proven += found[i]->proven;
+        if (!found[i]->proven) above = fmax(above, found[i]->value / found[i]->bound - 1);
+    }
+    if (n > 1) fprintf(out, "\n%d of %d layers are", proven, n);
+    if (proven > 0) fprintf(out, "%sproven best of %s\n", n > 1 ? " " : "\n", found[0]->space);
+    if (proven == 0 && n > 1) fprintf(out, " proven best\n");
+    if (proven < n)
+        fprintf(out, "%s at most %.2f %% above the best of %s\n", n > 1 ? "the others are" : "\nit is", 100 * above,
+                found[0]->space);
+    fprintf(out, "%" PRId64 " nodes, %" PRId64 " mappings counted, %.2f s\n", nodes, counted, seconds);
 }
 
 /* The mappings that were found, as a file of their tool. */
@@ -149,14 +172,18 @@ static tw_measure measure_of(const run *r)
 
 static tw_status print_plans(run *r, const tw_rival_found *const *found, FILE *out)
 {
-    tw_status status = TW_OK;
+    int n = tw_rival_n_layers(r->rival);
+    const tw_account **account = calloc((size_t)n + 1, sizeof *account);
     totals sum = {0};
-    for (int i = 0; i < tw_rival_n_layers(r->rival) && status == TW_OK; i++) {
-        status = print_account(r, found[i]->account, out);
-        if (status == TW_OK && !r->options->quiet && !r->options->json) print_found(found[i], out);
-        add_to(&sum, r, i, found[i]->account);
+    if (!account) return TW_ERR_NOMEM;
+    for (int i = 0; i < n; i++) {
+        account[i] = found[i]->account;
+        add_to(&sum, r, i, account[i]);
     }
+    tw_status status = print_accounts(r, account, n, out);
+    if (status == TW_OK && !r->options->quiet && !r->options->json) print_found(found, n, out);
     if (status == TW_OK) print_totals(r, &sum, out);
+    free(account);
     return status;
 }
 

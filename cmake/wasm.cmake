@@ -12,7 +12,7 @@ if(TW_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug" OR NOT TW_WASM_CLANG OR NOT 
   return()
 endif()
 
-set(folders core write input model machine tile mapping place program sim search plan advise report/facts report/text report/data
+set(folders core write input model machine tile mapping place program sim search fuse plan advise report/facts report/text report/data
     report/trace)
 list(TRANSFORM folders REPLACE "(.+)" "src/\\1/*.c")
 file(GLOB sources RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${folders} wasm/*.c)

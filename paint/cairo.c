@@ -120,6 +120,41 @@ static void hatch(void *user, const tw_point *p, int n, double gap, double width
     cairo_restore(s->cairo);
 }
 
+static void trace_dots(sheet *s, double gap, double width, const double box[4])
+{
+    double half = gap / 2;
+    for (double y = floor(box[1] / half) * half, row = floor(box[1] / half); y <= box[3]; y += half, row++)
+        for (double x = (floor(box[0] / gap) + fmod(fabs(row), 2) / 2) * gap; x <= box[2]; x += gap)
+            cairo_rectangle(s->cairo, x + width / 2, y + width / 2, width, width);
+}
+
+/* Lines along x or y, each behind a multiple of their distance. */
+static void trace_lines(sheet *s, const tw_marks *m, const double box[4])
+{
+    bool bars = m->mark == TW_MARK_BARS;
+    for (double at = floor(box[bars] / m->gap) * m->gap; at <= box[2 + bars]; at += m->gap)
+        cairo_rectangle(s->cairo, bars ? box[0] : at + 1, bars ? at + 1 : box[1], bars ? box[2] - box[0] : m->width,
+                        bars ? m->width : box[3] - box[1]);
+}
+
+static void marks(void *user, const tw_point *p, int n, const tw_marks *m)
+{
+    sheet *s = user;
+    double box[4]; /* left, top, right, bottom */
+    cairo_save(s->cairo);
+    trace_points(s, p, n);
+    cairo_clip_preserve(s->cairo);
+    cairo_fill_extents(s->cairo, &box[0], &box[1], &box[2], &box[3]);
+    cairo_new_path(s->cairo);
+    if (m->mark == TW_MARK_DOTS)
+        trace_dots(s, m->gap, m->width, box);
+    else
+        trace_lines(s, m, box);
+    set_colour(s, m->colour);
+    cairo_fill(s->cairo);
+    cairo_restore(s->cairo);
+}
+
 static void text(void *user, const tw_label *label)
 {
     sheet *s = user;
@@ -157,6 +192,6 @@ static tw_status close_sheet(void *user)
 const tw_painter *tw_cairo_painter(void)
 {
     static const tw_painter painter = {sizeof painter, open_sheet, area,        hatch, line,
-                                       circle,         text,       close_sheet, drop};
+                                       circle,         text,       close_sheet, drop,  marks};
     return &painter;
 }

@@ -74,7 +74,7 @@ static tw_status evaluate(const char *text, const tw_model *model, const tw_mach
     TW_TRY(read_tree("mapping", text, work, &root));
     TW_ALLOC(work->arena, mapping, 1);
     TW_TRY(tw_mapping_of_tree(root, model, machine, work->arena, work->diag, mapping));
-    if (mapping->n_groups > 0) return tw_plan_build_joint(model, machine, mapping, work, out);
+    if (mapping->n_groups > 0) return tw_plan_build_joint(model, machine, mapping, NULL, work, out);
     return tw_plan_build(model, machine, mapping, &(tw_origin){.advisor = &tw_advice}, work, out);
 }
 

@@ -275,6 +275,9 @@ TW_API TW_NODISCARD tw_status tw_network_print_document(tw_context *ctx, const t
 /* As one HTML file to look at; `plan` as for tw_network_print_costs, the first is shown layer by layer. */
 TW_API TW_NODISCARD tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *plan,
                                                     int n_plans, const tw_network_verdict *verdict, FILE *out);
+/* The same with what else is known. */
+TW_API TW_NODISCARD tw_status tw_network_print_page(tw_context *ctx, const tw_network_plan *const *plan,
+                                                    int n_plans, const tw_network_document *document, FILE *out);
 /* As tw_plan_print_trace: all steps that have a plan, one after the other. */
 TW_API TW_NODISCARD tw_status tw_network_print_trace(tw_context *ctx, const tw_network_plan *plan,
                                                      tw_trace_format format, bool gzip, FILE *out);
@@ -291,7 +294,8 @@ TW_API TW_NODISCARD tw_status tw_network_draw_costs_png(tw_context *ctx, const t
 /* The same for print, of the width of tw_plot_options. */
 TW_API TW_NODISCARD tw_status tw_network_plot_costs(tw_context *ctx, const tw_network_plan *const *plan,
                                                     int n_plans, tw_image image, double width_mm, FILE *out);
-/* The same with all that these options say of image, width and dots per inch; the others do not count. */
+/* The same with all that these options say of image, width and dots per inch. TW_PLOT_LOSSES draws where the time of the first plan
+ * goes instead; no other option counts. */
 TW_API TW_NODISCARD tw_status tw_network_plot(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
                                               const tw_plot_options *options, FILE *out);
 

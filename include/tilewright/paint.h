@@ -18,6 +18,13 @@ extern "C" {
 typedef struct tw_point {
     double x, y;
 } tw_point;
+/* Marks on the plane, which go on from one shape to the next. */
+typedef enum tw_mark { TW_MARK_HATCH, TW_MARK_DOTS, TW_MARK_BARS, TW_MARK_POLES } tw_mark;
+typedef struct tw_marks {
+    tw_mark mark;
+    double gap, width; /* between lines or dots along x and y, and of each */
+    unsigned colour;
+} tw_marks;
 typedef enum tw_anchor { TW_LEFT, TW_MIDDLE, TW_RIGHT } tw_anchor;
 typedef struct tw_label { /* a text that stands on its base line */
     double x, y, size;
@@ -42,6 +49,8 @@ typedef struct tw_painter {
     tw_status (*close)(void *sheet);
     /* Gives it up without writing. */
     void (*drop)(void *sheet);
+    /* What n >= 3 points enclose, with dots in squares or lines along x (bars) or y (poles). NULL, or beyond `size`: areas stay plain. */
+    void (*marks)(void *sheet, const tw_point *point, int n, const tw_marks *marks);
 } tw_painter;
 
 /* From now on the context's PNG and PDF are drawn by this painter, which must live as long. */

@@ -92,7 +92,10 @@ typedef struct tw_account {
 /* What the mapping of the files costs by the rules of their tool, or of the other one. TW_INFEASIBLE where it does not fit. */
 TW_API TW_NODISCARD tw_status tw_rival_count(tw_context *ctx, const tw_rival *rival, int layer, tw_rules rules,
                                              const tw_account **out);
-/* An account as text that stays the same from run to run, or as JSON. */
+/* Accounts on one screen: time, where it goes, energy and loops of one, a line for each of several. */
+TW_API TW_NODISCARD tw_status tw_accounts_print_brief(tw_context *ctx, const tw_account *const *account, int n,
+                                                      const tw_print_options *options, FILE *out);
+/* All of an account as text that stays the same from run to run, or as JSON. */
 TW_API TW_NODISCARD tw_status tw_account_print_text(tw_context *ctx, const tw_account *account, FILE *out);
 TW_API TW_NODISCARD tw_status tw_account_print_json(tw_context *ctx, const tw_account *account, FILE *out);
 

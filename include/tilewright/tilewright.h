@@ -276,6 +276,8 @@ typedef struct tw_search_options { /* all zero: the defaults                    
     const double
         *within; /* one for each objective, NULL: 0 each. How far an objective may be above the least found of
                              it so that those behind it get smaller: 0.01 is 1 %. Not of the last, nor with `pareto` */
+    bool
+        layers; /* operators run one after the other. By default they run in groups, tile by tile, where that is better */
 } tw_search_options;
 #define TW_SEARCH_OPTIONS_INIT TW_SIZED(tw_search_options)
 /* Options without an objective get the one that the command has: on an async machine whose memories have energies the least
@@ -500,6 +502,45 @@ typedef struct tw_group_op_use {
 TW_API int tw_plan_n_groups(const tw_plan *plan);
 TW_API tw_group_use tw_plan_group_use(const tw_plan *plan, int group);
 TW_API tw_group_op_use tw_plan_group_op_use(const tw_plan *plan, int group, int i);
+
+/* What a group costs and saves, against its operators one after the other with whole tensors between them. Points are those of the
+ * loops: of a convolution its multiply-adds, those on padding too. */
+typedef struct tw_group_facts {
+    int64_t n_steps;
+    int n_tensors;                   /* that its operators read or write                                    */
+    int64_t points, points_once;     /* that it computes, and those without what is computed again        */
+    int64_t saved_bytes;             /* neither stored nor loaded: twice each tensor that stays inside */
+    int64_t kept_bytes;              /* of windows that slide: what stays from one step to the next */
+    int64_t even_points, even_bytes; /* points more per byte less, as a reduced fraction; 0: nothing is saved */
+} tw_group_facts;
+typedef struct tw_group_tensor {
+    const char *name;
+    int n_axes;
+    int maker;                 /* operator of the group that makes it, -1: it comes from outside        */
+    bool inside;               /* made and read inside: it never goes to the outermost memory           */
+    int64_t elems, elems_made; /* all of it; computed in this group, again and again where halos are    */
+    int64_t saved_bytes, kept_bytes;
+} tw_group_tensor;
+/* What the innermost hold of a tensor holds in a step. */
+typedef struct tw_group_window {
+    bool any; /* false: nothing, all that is asked for is padding */
+    int n_axes;
+    const int64_t *lo, *hi; /* along each axis: lo .. hi - 1 */
+    const int64_t *
+        fresh; /* of these, behind the end of the step before: what is new where halos are kept; where the window does
+                               not go on from there, all of it */
+} tw_group_window;
+typedef struct tw_group_step {
+    int64_t number;
+    int n_tensors; /* in the order of tw_plan_group_tensor */
+    const tw_group_window *window;
+} tw_group_step;
+typedef tw_status (*tw_group_step_fn)(void *user, const tw_group_step *step);
+TW_API tw_group_facts tw_plan_group_facts(const tw_plan *plan, int group);
+TW_API tw_group_tensor tw_plan_group_tensor(const tw_plan *plan, int group, int i);
+/* Every step of a group; what `fn` returns other than TW_OK ends the walk and is returned. */
+TW_API TW_NODISCARD tw_status tw_plan_group_walk(tw_context *ctx, const tw_plan *plan, int group,
+                                                 tw_group_step_fn fn, void *user);
 
 /* ---- the timeline, row by row ---- */
 

@@ -5,6 +5,7 @@
 
 #include "advise/change.h"
 #include "advise/remedy.h"
+#include "write/grow.h"
 #include "write/number.h"
 
 #include <math.h>
@@ -27,7 +28,8 @@ typedef struct trial {
     tw_arena *arena;  /* of the results                               */
     tw_arena *work;
     asked **list;
-    int n, room;
+    int n;
+    int64_t room;
 } trial;
 
 /* ---- what a plan of the network costs ---- */
@@ -78,13 +80,8 @@ static tw_status collect(void *user, const tw_remedy *change, const tw_machine *
     TW_ALLOC(t->work, one, 1);
     *one = (asked){.remedy.all = *change, .machine = *changed, .weight = weight_of(t, change)};
     one->remedy.all.untried = true;
-    if (t->n == t->room) {
-        asked **more;
-        TW_ALLOC(t->work, more, 2 * t->room + 16);
-        for (int i = 0; i < t->n; i++) more[i] = t->list[i];
-        t->list = more;
-        t->room = 2 * t->room + 16;
-    }
+    t->list = tw_grow(t->work, t->list, t->n, &t->room, sizeof *t->list);
+    if (!t->list) return TW_ERR_NOMEM;
     int at = t->n++;
     for (; at > 0 && t->list[at - 1]->weight < one->weight; at--) t->list[at] = t->list[at - 1];
     t->list[at] = one;

@@ -16,6 +16,7 @@
 
 #include "plan/links.h"
 #include "search/search.h"
+#include "write/grow.h"
 #include "write/number.h"
 
 /* ---- searches ---- */
@@ -109,7 +110,8 @@ typedef struct trial {
     bool counts; /* searches are only counted, none is made */
     tw_arena *arena, *work;
     tried *list;
-    int n, room;
+    int n;
+    int64_t room;
 } trial;
 
 static tw_improver simulator_of(const trial *t)
@@ -134,13 +136,8 @@ static bool goes_on(trial *t, int op)
 
 static tw_status keep(trial *t, const tried *one)
 {
-    if (t->n == t->room) {
-        tried *more;
-        TW_ALLOC(t->work, more, 2 * t->room + 16);
-        for (int i = 0; i < t->n; i++) more[i] = t->list[i];
-        t->list = more;
-        t->room = 2 * t->room + 16;
-    }
+    t->list = tw_grow(t->work, t->list, t->n, &t->room, sizeof *t->list);
+    if (!t->list) return TW_ERR_NOMEM;
     t->list[t->n++] = *one;
     return TW_OK;
 }
@@ -420,9 +417,98 @@ static tw_status try_mapping(trial *t)
     return TW_OK;
 }
 
+/* ---- fusion that nobody wished for ---- */
+
+static bool may_fuse(const trial *t, int op)
+{
+    const tw_model *model = t->plan->model;
+    tw_diag muted = {.muted = true};
+    return !model->op[op].wants_fusion && !t->plan->mapping->op[op].fused &&
+           tw_fusion_check(model, op, t->plan->machine, model->op[op].loc, &muted) == TW_OK;
+}
+
+/* The model with a wish for every pair of neighbours that can be fused and is not; returns how many. */
+static tw_status add_wishes(const trial *t, tw_model *out, int *n)
+{
+    tw_op *op;
+    *out = *t->plan->model;
+    *n = 0;
+    TW_ALLOC(t->work, op, out->n_ops);
+    for (int i = 0; i < out->n_ops; i++) {
+        bool may = i > 0 && may_fuse(t, i);
+        op[i] = out->op[i];
+        op[i].wants_fusion |= may;
+        *n += may;
+    }
+    out->op = op;
+    return TW_OK;
+}
+
+/* "'fc.add' fused with 'fc', 'out' with 'act': what is between them never leaves 'l1'" */
+static const char *describe_fusion(const trial *t, const tw_plan *fused)
+{
+    enum { LISTED = 4 };
+    const tw_machine *machine = t->plan->machine;
+    tw_text text = {0};
+    int n = 0;
+    for (int i = 1; i < t->plan->model->n_ops; i++) {
+        if (!fused->mapping->op[i].fused || t->plan->mapping->op[i].fused) continue;
+        if (n++ < LISTED)
+            tw_text_printf(&text, "%s'%s'%s with '%s'", n > 1 ? ", " : "", t->plan->model->op[i].name,
+                           n > 1 ? "" : " fused", t->plan->model->op[i - 1].name);
+    }
+    if (n > LISTED) tw_text_printf(&text, " and %d more", n - LISTED);
+    tw_text_printf(&text, "%swhat is between %s never leaves '%s'",
+                   n ? ": " : "neighbours fused: ", n > 1 ? "each two" : "them",
+                   machine->memory[machine->n_memories - 1].name);
+    const char *change = text.failed ? NULL : tw_arena_strndup(t->arena, text.bytes, text.len);
+    tw_text_release(&text);
+    return change;
+}
+
+static double plan_value(const trial *t, const tw_plan *plan)
+{
+    return t->goals.goal[0].measure == TW_ENERGY ? (double)plan->sum.energy_fj : (double)plan->sum.cycles;
+}
+
+/* What planning the operators gives if all that can be fused may be. */
+static tw_status ask_fusion(trial *t, const tw_model *model)
+{
+    double before = 0;
+    tw_deadline share;
+    tw_deadline_init(&share, time_of_search(&t->asker) * model->n_ops, t->asker.deadline);
+    tw_diag muted = {.muted = true, .deadline = &share};
+    const tw_request request = {model, t->plan->machine, &t->asker.options, NULL, NULL};
+    const tw_work work = {t->work, t->asker.scratch, &muted};
+    tw_remedy remedy = {.kind = TW_OTHER_FUSION, .at = t->plan->model->name, .change = "neighbours fused"};
+    const tw_plan *fused = NULL;
+    tw_status status = goes_on(t, 0) ? tw_plan_find(&request, &work, &fused) : TW_STOPPED;
+    t->asker.n_left -= model->n_ops;
+    if (status == TW_ERR_NOMEM) return status;
+    remedy.untried = status != TW_OK || t->asker.stopped;
+    for (int i = 0; i < model->n_ops; i++) before += t->value[i];
+    double won = remedy.untried ? 0 : fmax(0, before - plan_value(t, fused));
+    if (!remedy.untried) remedy.change = describe_fusion(t, fused);
+    if (!remedy.change) return TW_ERR_NOMEM;
+    return add_known(t, 0, remedy, t->value[0] - won, !remedy.untried && won > 0);
+}
+
+static tw_status try_wishes(trial *t)
+{
+    tw_model model;
+    int n;
+    bool adds_up = t->goals.goal[0].measure == TW_CYCLES || t->goals.goal[0].measure == TW_ENERGY;
+    if (t->given || !adds_up) return TW_OK;
+    TW_TRY(add_wishes(t, &model, &n));
+    if (n == 0) return TW_OK;
+    if (t->counts) t->asker.n_left += model.n_ops;
+    return t->counts ? TW_OK : ask_fusion(t, &model);
+}
+
 static tw_status try_each(trial *t)
 {
     TW_TRY(try_mapping(t));
+    TW_TRY(try_wishes(t));
     TW_TRY(try_machines(t));
     return t->given ? TW_OK : try_buffers(t);
 }

@@ -12,6 +12,8 @@
  *     of a given mapping                   the single changes of it that help (improve.h), fusion with the operator before, and
  *                                          what a search finds instead
  *     the changes of the machine           (change.h)
+ *     fusion                               of a plan that was searched for: all neighbours that can be fused and were not, those for
+ *                                          which it is better
  *     each limit on buffers in `options`   one more; of a plan that was searched for
  *
  * The options are those that the plan was found with; their time limit is for all searches together, which share it. When

@@ -11,6 +11,7 @@
 #include "model/axis.h"
 #include "model/read.h"
 #include "plan/context.h"
+#include "plan/groupfacts.h"
 #include "plan/plan.h"
 #include "report/facts/hardware.h"
 #include "report/facts/jointfacts.h"
@@ -275,7 +276,7 @@ tw_status tw_plan_search(tw_context *ctx, const tw_model *model, const tw_machin
     TW_TRY(tw_search_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
-    tw_status status = tw_plan_find(&(tw_request){model, machine, &own, NULL, &tw_advice}, &work, out);
+    tw_status status = tw_plan_find(&(tw_request){model, machine, &own, NULL, &tw_advice, true}, &work, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -360,6 +361,18 @@ tw_group_op_use tw_plan_group_op_use(const tw_plan *plan, int group, int i)
     return (tw_group_op_use){nest->map->op[i].op, tw_hardware_engine_name(plan, nest->op[i].engine),
                              span->execs,         span->macs,
                              span->start_cycle,   span->end_cycle};
+}
+
+tw_group_facts tw_plan_group_facts(const tw_plan *plan, int group) { return tw_group_facts_of(plan, group); }
+
+tw_group_tensor tw_plan_group_tensor(const tw_plan *plan, int group, int i)
+{
+    return tw_group_tensor_of(plan, group, i);
+}
+
+tw_status tw_plan_group_walk(tw_context *ctx, const tw_plan *plan, int group, tw_group_step_fn fn, void *user)
+{
+    return tw_group_walk(plan, group, fn, user, ctx->scratch);
 }
 
 /* ---- rows ---- */

@@ -2,6 +2,7 @@
 #include "plan/network.h"
 #include "advise/network_remedy.h"
 #include "api/options.h"
+#include "report/plot/plot.h"
 #include "report/report.h"
 #include "report/trace/network_trace.h"
 
@@ -317,13 +318,22 @@ tw_status tw_network_print_trace(tw_context *ctx, const tw_network_plan *plan, t
     return status;
 }
 
+tw_status tw_network_print_page(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
+                                const tw_network_document *document, FILE *out)
+{
+    tw_network_document own;
+    TW_TRY(tw_network_document_take(document, &ctx->diag, &own));
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_network_page(plan, n_plans, &own, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
 tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
                                 const tw_network_verdict *verdict, FILE *out)
 {
-    tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_report_network_page(plan, n_plans, verdict, ctx->scratch, &ctx->diag, out);
-    tw_arena_rewind(ctx->scratch, mark);
-    return status;
+    const tw_network_document document = {.size = sizeof document, .verdict = verdict};
+    return tw_network_print_page(ctx, plan, n_plans, &document, out);
 }
 
 /* "  conv1: none" of the layers that have no plan although the machine computes them. */
@@ -389,6 +399,8 @@ tw_status tw_network_plot(tw_context *ctx, const tw_network_plan *const *plan, i
 {
     tw_plot_options own;
     TW_TRY(tw_plot_options_take(options, &ctx->diag, &own));
+    if (own.kind == TW_PLOT_LOSSES)
+        return tw_report_network_plot_losses(plan[0], &own, ctx->painter, tw_context_work(ctx), out);
     return draw_costs(ctx, plan, n_plans,
                       (tw_costs_picture){
                           .image = own.image, .print = true, .width_mm = own.width_mm, .dpi = own.dpi, .out = out});

@@ -2,6 +2,7 @@
 #include "api/options.h"
 #include "plan/context.h"
 #include "plan/plan.h"
+#include "report/report.h"
 #include "rivals/convert.h"
 #include "rivals/ours.h"
 #include "rivals/rival.h"
@@ -211,6 +212,17 @@ tw_status tw_rival_search_all(tw_context *ctx, const tw_rival *rival, const tw_r
 static tw_status write_text(tw_context *ctx, tw_text *text, FILE *out)
 {
     return tw_text_write(text, &ctx->diag, out);
+}
+
+tw_status tw_accounts_print_brief(tw_context *ctx, const tw_account *const *account, int n,
+                                  const tw_print_options *options, FILE *out)
+{
+    tw_print_options own;
+    TW_TRY(tw_print_options_take(options, &ctx->diag, &own));
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_accounts(account, n, &own, ctx->scratch, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
 }
 
 tw_status tw_account_print_text(tw_context *ctx, const tw_account *account, FILE *out)

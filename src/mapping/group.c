@@ -486,6 +486,9 @@ static tw_status check_hold(const judge *j, int h)
     if (hold->depth != -1 && (hold->depth < outside || hold->depth > inside))
         return tw_diag_error(j->diag, hold->loc, "'%s' is held over %d cuts, outside %d..%d", name, hold->depth,
                              outside, inside);
+    if (hold->slide < 0 || hold->slide > driver_of(j)->n_loops)
+        return tw_diag_error(j->diag, hold->loc, "'%s' slides along loop %d, which is not there", name,
+                             hold->slide - 1);
     if (tw_group_find_hold(j->group, hold->tensor, hold->memory) != hold)
         return tw_diag_error(j->diag, hold->loc, "'%s' is held in '%s' twice", name, memory_name(j, hold->memory));
     if (!is_passed(j, hold->tensor, hold->memory))
@@ -519,6 +522,35 @@ static tw_status check_depths(const judge *j, int i, int operand)
     return TW_OK;
 }
 
+/* A window slides along the loop whose cut is the last that stands still while it is held: then that is what changes it. */
+static tw_status check_slide(const judge *j, const tw_hold *hold)
+{
+    int depth = tw_group_depth(j->group, hold->tensor, hold->memory), place = -1;
+    const char *name = tensor_name(j, hold->tensor), *memory = memory_name(j, hold->memory);
+    if (hold->slide == 0) return TW_OK;
+    const tw_loop *loop = &driver_of(j)->loop[hold->slide - 1];
+    if (tw_group_maker(j->group, j->c->model, hold->tensor) == j->group->n_ops - 1)
+        return tw_diag_error(j->diag, hold->loc, "'%s' cannot slide in '%s': it is the output of the group", name,
+                             memory);
+    if (j->platform->memory[hold->memory].is.per)
+        return tw_diag_error(j->diag, hold->loc, "'%s' cannot slide in '%s', which is private to lanes", name,
+                             memory);
+    if (loop->reduces)
+        return tw_diag_error(j->diag, hold->loc, "'%s' cannot slide along '%s', which reduces", name, loop->name);
+    for (int k = 0; k < depth; k++)
+        if (j->group->cut[k].loop == hold->slide - 1) place = k;
+    if (place < 0)
+        return tw_diag_error(j->diag, hold->loc,
+                             "'%s' cannot slide along '%s' in '%s': it is kept there while '%s' moves", name,
+                             loop->name, memory, loop->name);
+    if (place == depth - 1) return TW_OK;
+    return tw_diag_error(j->diag, hold->loc,
+                         "'%s' cannot slide along '%s' in '%s': it is held anew when '%s' inside of it moves; "
+                         "'keep: {%s: %s}' lets it stay",
+                         name, loop->name, memory, driver_of(j)->loop[j->group->cut[depth - 1].loop].name, name,
+                         loop->name);
+}
+
 static tw_status check_holds(const judge *j)
 {
     tw_status status = TW_OK;
@@ -527,7 +559,9 @@ static tw_status check_holds(const judge *j)
     TW_TRY(status);
     for (int i = 0; i < j->group->n_ops; i++)
         for (int o = 0; o < judged_op(j, i)->n_operands; o++) TW_TRY(check_depths(j, i, o));
-    return TW_OK;
+    for (int h = 0; h < j->group->n_holds; h++)
+        if (check_slide(j, &j->group->hold[h]) != TW_OK) status = TW_ERR_INPUT;
+    return status;
 }
 
 tw_status tw_grouping_check_one(const tw_grouping *c, int group)
@@ -653,5 +687,6 @@ tw_status tw_grouping_check_all(const tw_grouping *c)
     for (int g = 0; g < c->n; g++)
         if (check_name(c, g) != TW_OK || check_cover(c, g) != TW_OK || check_sources(c, g) != TW_OK)
             status = TW_ERR_INPUT;
-    return status;
+    TW_TRY(status);
+    return tw_grouping_check_residents(c);
 }

@@ -8,7 +8,8 @@
  *     depth  0       1       2               x is held in l1 while oy stands still: depth 1, the rows that 4 output rows need
  *
  * A *hold* says of a tensor in a memory how long what lies there stays: `depth` cuts, the outermost ones, stand still. What is held
- * is all that the group touches of the tensor meanwhile, and it is moved at once.
+ * is all that the group touches of the tensor meanwhile, and it is moved at once. Where the window *slides* along a loop, what two tiles of it
+ * share stays, and only what is new is moved or, of what is made in the group, made.
  *
  * All groups of a mapping are one program: they run side by side, as far as data, engines and ports allow. */
 #ifndef TW_MAPPING_GROUP_H
@@ -42,7 +43,14 @@ typedef struct tw_hold {
     int tensor, memory; /* of the model, of the platform          */
     int depth;          /* -1: as the levels say               */
     int64_t slots;      /* buffers; 0: one                     */
+    int slide;          /* 1 + loop of the driver along which a window slides there, 0: none does */
 } tw_hold;
+
+/* A tensor that lies whole in a memory from the group that makes it to the last one that reads it. */
+typedef struct tw_group_resident {
+    tw_loc loc;
+    int tensor, memory; /* of the model, of the platform          */
+} tw_group_resident;
 
 typedef struct tw_group_op {
     int op;         /* of the model                                                                  */

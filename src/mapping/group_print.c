@@ -84,6 +84,19 @@ static void print_holds(const printer *p, int level, bool keeps)
     if (*sep) tw_text_printf(p->out, "}");
 }
 
+static void print_slides(const printer *p, int level)
+{
+    const char *sep = ", slide: {";
+    for (int h = 0; h < p->group->n_holds; h++) {
+        const tw_hold *hold = &p->group->hold[h];
+        if (hold->memory != p->group->level[level].memory || hold->slide == 0) continue;
+        tw_text_printf(p->out, "%s%s: %s", sep, p->model->tensor[hold->tensor].name,
+                       driver(p)->loop[hold->slide - 1].name);
+        sep = ", ";
+    }
+    if (sep[2] != 's') tw_text_printf(p->out, "}");
+}
+
 static void print_levels(const printer *p)
 {
     tw_text_printf(p->out, "    levels:\n");
@@ -94,6 +107,7 @@ static void print_levels(const printer *p)
         print_order(p, l);
         print_holds(p, l, false);
         print_holds(p, l, true);
+        print_slides(p, l);
         tw_text_printf(p->out, "}\n");
     }
 }
@@ -173,4 +187,5 @@ void tw_groups_print(const tw_mapping *mapping, const tw_model *model, const tw_
         print_unroll(&p, &c);
         print_reduce(&p);
     }
+    tw_residents_print(mapping, model, machine, out);
 }

@@ -294,9 +294,6 @@ static int depth_of(const reader *r, int outside, int loop)
 
 static void read_keep(reader *r, tw_fields *f, int first, int outside, int memory)
 {
-    const tw_node *slide = tw_field_node(f, "slide", TW_OPTIONAL);
-    if (slide)
-        TW_REFUSE(f, slide->key_loc, "windows do not slide in groups: 'slide' is for operators with 'levels'");
     const tw_node *map = tw_field_map(f, "keep", TW_OPTIONAL);
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
         int keep = TW_KEEP_TILE, tensor = find_tensor(r, f, node);
@@ -312,6 +309,25 @@ static void read_keep(reader *r, tw_fields *f, int first, int outside, int memor
     }
 }
 
+/* Windows that slide along a loop that the level cuts. */
+static void read_slide(reader *r, tw_fields *f, int first, int outside, int memory)
+{
+    const tw_node *map = tw_field_map(f, "slide", TW_OPTIONAL);
+    for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
+        int tensor = find_tensor(r, f, node),
+            loop = tensor < 0 ? -1 : tw_map_loop(f, driver(r), text_of(node), node->loc);
+        if (loop < 0) continue;
+        tw_hold *hold = hold_of(r, first, tensor, memory, node->loc);
+        if (hold->slide > 0)
+            TW_REFUSE(f, node->key_loc, "'%s' is given twice in 'slide'", r->c->model->tensor[tensor].name);
+        hold->slide = loop + 1;
+        hold->loc = node->loc;
+        if (depth_of(r, outside, loop) < 0)
+            TW_REFUSE(f, node->loc, "'%s' is not cut at this level, so that '%s' cannot slide along it",
+                      driver(r)->loop[loop].name, node->key);
+    }
+}
+
 static void read_level(reader *r, const tw_node *node)
 {
     tw_fields f = tw_fields_open(node, "level of a group", r->diag);
@@ -321,6 +337,7 @@ static void read_level(reader *r, const tw_node *node)
         read_cuts(r, &f);
         read_buffers(r, &f, first, memory);
         read_keep(r, &f, first, outside, memory);
+        read_slide(r, &f, first, outside, memory);
     }
     r->f.n_bad += tw_fields_close(&f) != TW_OK;
     r->level[r->n_levels++] = (tw_group_level){at ? at->loc : node->loc, memory, r->n_cuts};
@@ -652,8 +669,11 @@ tw_status tw_groups_of_tree(tw_fields *f, const tw_model *model, const tw_machin
         TW_TRY(read_entry(&all, node, &good));
         f->n_bad += !good;
     }
+    TW_TRY(tw_residents_of_tree(f, arena, &all.c));
     if (f->n_bad == 0) f->n_bad += tw_grouping_check_all(&all.c) != TW_OK;
     out->n_groups = all.c.n;
     out->group = all.group;
+    out->n_residents = all.c.n_residents;
+    out->resident = all.c.resident;
     return TW_OK;
 }

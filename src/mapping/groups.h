@@ -20,6 +20,8 @@ typedef struct tw_grouping {
     const tw_group_map *group;
     const tw_group_locs *locs; /* one per group; NULL: everything is where the group is */
     tw_loc loc;                /* of all of them                                        */
+    int n_residents;
+    const tw_group_resident *resident;
     tw_diag *diag;
 } tw_grouping;
 
@@ -51,7 +53,14 @@ TW_NODISCARD tw_status tw_grouping_check_machine(const tw_machine *machine, tw_l
 TW_NODISCARD tw_status tw_grouping_check_one(const tw_grouping *c, int group);
 TW_NODISCARD tw_status tw_grouping_check_all(const tw_grouping *c);
 
+/* What stays between groups; part of the check of all of them. */
+TW_NODISCARD tw_status tw_grouping_check_residents(const tw_grouping *c);
+
 /* ---- files ---- */
+
+/* `resident`: what is wrong with its words is reported and counted. */
+TW_NODISCARD tw_status tw_residents_of_tree(tw_fields *f, tw_arena *arena, tw_grouping *c);
+void tw_residents_print(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_text *out);
 
 /* The entries of `groups`. What is wrong is reported and counted in the fields. */
 TW_NODISCARD tw_status tw_groups_of_tree(tw_fields *f, const tw_model *model, const tw_machine *machine,

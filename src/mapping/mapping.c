@@ -375,8 +375,13 @@ static tw_status check_op(const tw_op_map *map, const tw_op *op, const tw_machin
 static tw_status check_groups(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine,
                               tw_diag *diag)
 {
-    tw_grouping c = {
-        .model = model, .machine = machine, .n = mapping->n_groups, .group = mapping->group, .diag = diag};
+    tw_grouping c = {.model = model,
+                     .machine = machine,
+                     .n = mapping->n_groups,
+                     .group = mapping->group,
+                     .n_residents = mapping->n_residents,
+                     .resident = mapping->resident,
+                     .diag = diag};
     if (mapping->n_ops != 0)
         return tw_diag_error(diag, (tw_loc){0}, "mapping has %d operators beside its groups", mapping->n_ops);
     TW_TRY(tw_grouping_check_machine(machine, (tw_loc){0}, diag));

@@ -34,6 +34,8 @@ struct tw_mapping {
     const tw_op_map *op;
     int n_groups; /* 0: operators run one after the other */
     const tw_group_map *group;
+    int n_residents; /* of the groups */
+    const tw_group_resident *resident;
 };
 
 /* The loop while which the operand is kept, or TW_KEEP_TILE, TW_KEEP_ALL. */

@@ -216,7 +216,7 @@ tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const 
     static const tw_origin given = {0};
     tw_parts parts = {0};
     tw_plan *plan;
-    if (mapping->n_groups > 0) return tw_plan_build_joint(model, machine, mapping, work, out);
+    if (mapping->n_groups > 0) return tw_plan_build_joint(model, machine, mapping, NULL, work, out);
     if (!origin) origin = &given;
     TW_ALLOC(work->arena, plan, 1);
     *plan = (tw_plan){.model = model, .machine = machine, .mapping = mapping, .front = origin->front};

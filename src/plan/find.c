@@ -7,6 +7,7 @@
 #include "mapping/fusion.h"
 #include "plan/chain.h"
 #include "plan/evaluate.h"
+#include "plan/fused.h"
 #include "plan/placing.h"
 #include "plan/plan.h"
 #include "search/search.h"
@@ -202,6 +203,7 @@ tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_pl
     if (!(h.evaluator = tw_evaluator_new(threads_of(asked->options)))) return TW_ERR_NOMEM;
     tw_status status = run_hunt(&h, work);
     if (status == TW_OK) status = build_found(&h, mapping, work, out);
+    if (status == TW_OK && tw_fused_is_asked(asked)) status = tw_fused_find(asked, *out, work, out);
     tw_evaluator_free(h.evaluator);
     return status;
 }

@@ -28,6 +28,19 @@ static tw_status describe_ops(tw_plan *plan, const tw_joint_plan *joint, tw_aren
     return TW_OK;
 }
 
+/* Units of a memory that are in use at a time, each stay with as many buffers as it ever has at once. */
+static int64_t units_at(const tw_joint_plan *joint, int memory, int64_t cycle)
+{
+    int64_t sum = 0;
+    for (int s = 0; s < joint->program->n_stays; s++) {
+        tw_span life = joint->timeline.life[s];
+        const tw_pool_use *pool = &joint->timeline.pool[s];
+        if (joint->program->stay[s]->memory == memory && life.lo <= cycle && cycle < tw_max(life.hi, life.lo + 1))
+            sum += tw_stay_units(joint->program->stay[s], pool->peak);
+    }
+    return sum;
+}
+
 static tw_status describe_memories(tw_joint_plan *joint, tw_arena *arena)
 {
     const tw_platform *platform = joint->program->platform;
@@ -35,21 +48,24 @@ static tw_status describe_memories(tw_joint_plan *joint, tw_arena *arena)
     TW_ALLOC(arena, use, platform->n_memories);
     for (int m = 0; m < platform->n_memories; m++)
         use[m] = (tw_memory_use){platform->memory[m].name, platform->memory[m].is.size, joint->program->used[m], 0};
-    for (int s = 0; s < joint->program->n_stays; s++)
-        use[joint->program->stay[s]->memory].peak_live +=
-            joint->timeline.pool[s].peak * joint->timeline.pool[s].slot_units;
+    for (int s = 0; s < joint->program->n_stays; s++) {
+        int m = joint->program->stay[s]->memory;
+        if (joint->timeline.pool[s].peak > 0)
+            use[m].peak_live = tw_max(use[m].peak_live, units_at(joint, m, joint->timeline.life[s].lo));
+    }
     joint->memory = use;
     return TW_OK;
 }
 
 tw_status tw_plan_build_joint(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
-                              const tw_work *work, const tw_plan **out)
+                              const tw_joint_search *search, const tw_work *work, const tw_plan **out)
 {
     tw_joint_plan *joint;
     tw_plan *plan;
     assert(machine->platform);
     TW_ALLOC(work->arena, joint, 1);
     TW_ALLOC(work->arena, plan, 1);
+    joint->search = search;
     TW_TRY(tw_joint_build(model, machine->platform, mapping, work, &joint->program));
     TW_TRY(tw_joint_run(joint->program, NULL, work, &joint->timeline));
     *plan = (tw_plan){.joint = joint, .model = model, .machine = machine, .mapping = mapping};
@@ -72,8 +88,9 @@ static bool is_executed(const tw_plan *plan, const tw_verify_options *options)
         if (plan->op[i].timeline.sum.macs > most) return false;
     for (int t = 0; t < plan->model->n_tensors; t++)
         mib += (tw_tensor_elems(&plan->model->tensor[t]) >> 20) * BYTES_PER_ELEM;
-    for (int b = 0; b < plan->joint->program->n_buffers; b++)
-        mib += (plan->joint->program->buffer[b].size >> 20) * BYTES_PER_UNIT;
+    for (int m = 0; m < plan->joint->program->platform->n_memories; m++)
+        mib += (plan->joint->program->used[m] >> 20) * plan->joint->program->platform->memory[m].lanes *
+               BYTES_PER_UNIT;
     return mib < MOST_MIB;
 }
 
@@ -96,6 +113,8 @@ tw_status tw_joint_hear(const tw_plan *plan, const tw_verify_options *options, c
                                .platform = program->platform,
                                .n_groups = plan->mapping->n_groups,
                                .group = plan->mapping->group,
+                               .n_residents = plan->mapping->n_residents,
+                               .resident = plan->mapping->resident,
                                .n_buffers = program->n_buffers,
                                .buffer = program->buffer,
                                .claims = &claims,

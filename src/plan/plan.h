@@ -56,8 +56,18 @@ typedef struct tw_front_list { /* Pareto front of one operator */
     const tw_front_point *point;
 } tw_front_list;
 
+/* How groups were found. */
+typedef struct tw_joint_search {
+    tw_summary apart;     /* what the same takes layer by layer: the plan that it was compared with */
+    int64_t bound;        /* proven: no plan, fused or not, takes fewer cycles; 0: not known           */
+    const char *bound_by; /* the engine that is busy so long; NULL: not known                          */
+    int64_t n_simulated;  /* programs of groups                                                     */
+    double seconds;       /* of the search for groups                                               */
+} tw_joint_search;
+
 /* Operators that run as groups, all on one timeline. */
 typedef struct tw_joint_plan {
+    const tw_joint_search *search; /* NULL: the mapping was given */
     const tw_joint *program;
     tw_joint_timeline timeline;
     const tw_memory_use *memory; /* per memory of the platform */
@@ -100,7 +110,8 @@ TW_NODISCARD tw_status tw_plan_build(const tw_model *model, const tw_machine *ma
                                      const tw_origin *origin, const tw_work *work, const tw_plan **out);
 /* The same for a mapping with groups: in joint.c. */
 TW_NODISCARD tw_status tw_plan_build_joint(const tw_model *model, const tw_machine *machine,
-                                           const tw_mapping *mapping, const tw_work *work, const tw_plan **out);
+                                           const tw_mapping *mapping, const tw_joint_search *search,
+                                           const tw_work *work, const tw_plan **out);
 /* What is to be planned, and how a mapping of it is looked for. */
 typedef struct tw_request {
     const tw_model *model;
@@ -108,6 +119,7 @@ typedef struct tw_request {
     const tw_search_options *options;
     const tw_mapping *start;   /* what an earlier search over the same space found; NULL: there was none */
     const tw_advisor *advisor; /* NULL: nobody is asked                                                  */
+    bool groups;               /* operators may run together, tile by tile, where that is better         */
 } tw_request;
 /* Finds a mapping first. */
 TW_NODISCARD tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out);

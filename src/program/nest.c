@@ -6,6 +6,7 @@
 
 #include "mapping/taken.h"
 #include "program/lanes.h"
+#include "program/nestshare.h"
 #include "program/walk.h"
 #include "tile/box.h"
 
@@ -14,6 +15,11 @@
 /* Steps of one group: more are refused instead of walked for hours. */
 static const int64_t most_steps = INT64_C(1) << 28;
 
+/* Of a window that slides, most of all steps: rows of it, by which it moves on, that stay; and elements of a row. */
+typedef struct tw_slide_rows {
+    int64_t window, moved, kept, row;
+} tw_slide_rows;
+
 typedef struct builder {
     tw_nest *nest;
     tw_arena *arena;
@@ -21,6 +27,7 @@ typedef struct builder {
     int room; /* stays that there is room for */
     int64_t
         sharing[TW_MAX_GROUP_OPS]; /* of each operator: lanes with sums of the same elements, 0: not known yet */
+    tw_slide_rows *rows;           /* of each stay */
 } builder;
 
 static const tw_platform_view *view_of(const tw_nest *nest, int k)
@@ -134,6 +141,7 @@ static void settle_hold(const tw_nest *nest, tw_stay *s)
         if (map->hold[h].tensor != s->tensor || map->hold[h].memory != s->memory) continue;
         if (map->hold[h].depth >= 0) s->depth = map->hold[h].depth;
         if (map->hold[h].slots > 0) s->slots = map->hold[h].slots;
+        s->slides = map->hold[h].slide > 0;
         s->loc = map->hold[h].loc;
     }
 }
@@ -163,6 +171,14 @@ static int maker_of(const tw_nest *nest, int tensor)
     for (int k = 0; k < nest->n_ops; k++)
         if (nest->op[k].op->operand[tw_op_output(nest->op[k].op)].tensor == tensor) return k;
     return -1;
+}
+
+/* The memory in which the tensor is resident, 0: it is not. */
+static int home_of(const tw_nest *nest, int tensor)
+{
+    for (int i = 0; i < nest->mapping->n_residents; i++)
+        if (nest->mapping->resident[i].tensor == tensor) return nest->mapping->resident[i].memory;
+    return 0;
 }
 
 /* The operand of operator k comes inwards from `from` (a stay, or -1: the tensor) through the memories first .. n - 1. */
@@ -273,18 +289,62 @@ static tw_status open_inside(builder *b, int j, int k, int operand)
     return TW_OK;
 }
 
+/* What another group made and left in a memory comes inwards from there. */
+static tw_status open_resident(builder *b, int k, int operand, int home)
+{
+    tw_nest *nest = b->nest;
+    int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES], n = path_of(nest, k, operand, memory, own), first = 0;
+    while (first < n && memory[first] != home) first++;
+    assert(first < n);
+    tw_stay like = {.tensor = nest->op[k].op->operand[operand].tensor,
+                    .memory = home,
+                    .from = TW_FROM_GROUP,
+                    .source = -1,
+                    .engine = -1,
+                    .inwards = true,
+                    .drain = -1,
+                    .which = k,
+                    .operand = operand,
+                    .maker = -1};
+    int s = open_stay(b, &like);
+    if (s < 0) return TW_ERR_NOMEM;
+    nest->stay[s].depth = 0;
+    nest->stay[s].slots = 0;
+    return come_in(b, k, operand, s, first + 1);
+}
+
+static tw_status open_input(builder *b, int k, int operand)
+{
+    int tensor = b->nest->op[k].op->operand[operand].tensor, maker = maker_of(b->nest, tensor);
+    int home = home_of(b->nest, tensor);
+    if (maker >= 0) return open_inside(b, maker, k, operand);
+    return home > 0 ? open_resident(b, k, operand, home) : come_in(b, k, operand, -1, 0);
+}
+
+/* What the driver makes goes to memory 0 or, when it is resident, no further than that unless it is asked for at the end. */
+static tw_status open_output(builder *b)
+{
+    tw_nest *nest = b->nest;
+    int driver = nest->n_ops - 1, tensor = nest->stay[nest->op[driver].made].tensor, home = home_of(nest, tensor),
+        at;
+    TW_TRY(go_out(b, driver, nest->model->tensor[tensor].is_output ? 0 : home, &at));
+    if (home == 0) return TW_OK;
+    int s = find_stay(nest, tensor, home);
+    nest->stay[s].stays = true;
+    nest->stay[s].slots = 1;
+    for (; s >= 0 && s < nest->n_stays; s++) /* whole there and, outside of that, as well */
+        if (nest->stay[s].tensor == tensor) nest->stay[s].depth = 0;
+    return TW_OK;
+}
+
 static tw_status open_stays(builder *b)
 {
     tw_nest *nest = b->nest;
-    int ignored;
     for (int k = 0; k < nest->n_ops; k++) {
         TW_TRY(open_made(b, k));
-        for (int o = 0; o < tw_op_output(nest->op[k].op); o++) {
-            int maker = maker_of(nest, nest->op[k].op->operand[o].tensor);
-            TW_TRY(maker >= 0 ? open_inside(b, maker, k, o) : come_in(b, k, o, -1, 0));
-        }
+        for (int o = 0; o < tw_op_output(nest->op[k].op); o++) TW_TRY(open_input(b, k, o));
     }
-    return go_out(b, nest->n_ops - 1, 0, &ignored);
+    return open_output(b);
 }
 
 /* What an operator reads is held at least as long as what it makes of it. */
@@ -324,7 +384,12 @@ static tw_status check_sums(const builder *b, int k)
     const tw_nest *nest = b->nest;
     const tw_op *op = nest->op[k].op;
     const tw_stay *made = &nest->stay[nest->op[k].made];
-    if (!made->sums || !made->direct) return TW_OK;
+    if (!made->sums || (!made->direct && !made->stays)) return TW_OK;
+    if (made->stays)
+        return tw_diag_infeasible(b->diag, made->loc,
+                                  "operator '%s' adds up '%s' in pieces in '%s', where it is resident: groups that "
+                                  "read it there would see sums",
+                                  op->name, tensor_name(nest, made->tensor), memory_name(nest, made->memory));
     if (op->accumulator == nest->model->tensor[made->tensor].dtype && !op->finish) return TW_OK;
     return tw_diag_infeasible(
         b->diag, made->loc,
@@ -379,18 +444,38 @@ static void follow_loops(const tw_nest *nest, int k, moved_by moved)
         }
 }
 
-/* Loops that may leave an operator without work, because everything that is read of its output is padding. */
-static unsigned emptying_loops(const tw_nest *nest, int k, moved_by moved)
+/* Loops that may leave an operator without work, because everything that is read of its output is padding: any, where something behind it is
+ * padded, since an operator without work leaves those before it without, whichever of their loops move. */
+static unsigned emptying_loops(const tw_nest *nest, int k)
 {
-    const tw_op *op = nest->op[k].op;
-    bool clipped = false;
-    unsigned loops = 0;
-    for (int j = k + 1; j < nest->n_ops; j++) /* what is behind it may leave those before without work */
+    for (int j = k + 1; j < nest->n_ops; j++)
         for (int o = 0; o < tw_op_output(nest->op[j].op); o++)
-            if (maker_of(nest, nest->op[j].op->operand[o].tensor) >= 0)
-                clipped |= tw_op_clipped(nest->op[j].op) >> o & 1;
-    for (int l = 0; l < op->n_loops && clipped; l++) loops |= moved[k][l];
-    return loops;
+            if (maker_of(nest, nest->op[j].op->operand[o].tensor) >= 0 && (tw_op_clipped(nest->op[j].op) >> o & 1))
+                return ~0u;
+    return 0;
+}
+
+static int slide_loop(const tw_nest *nest, const tw_stay *s)
+{
+    for (int h = 0; h < nest->map->n_holds; h++)
+        if (nest->map->hold[h].tensor == s->tensor && nest->map->hold[h].memory == s->memory)
+            return nest->map->hold[h].slide - 1;
+    return -1;
+}
+
+/* The axis along which a window slides: the one that the loop moves; -1: there is none, -2: there are several. */
+static int slide_axis(const tw_nest *nest, const tw_stay *s, moved_by moved)
+{
+    int axis = -1, loop = slide_loop(nest, s);
+    for (int a = 0; a < nest->model->tensor[s->tensor].n_axes; a++) {
+        unsigned loops = 0;
+        for (int k = 0; k < nest->n_ops; k++)
+            for (int o = 0; o < nest->op[k].op->n_operands; o++)
+                if (nest->op[k].op->operand[o].tensor == s->tensor)
+                    loops |= loops_of_axis(&nest->op[k].op->operand[o].axis[a], moved[k]);
+        if (loops >> loop & 1) axis = axis == -1 ? a : -2;
+    }
+    return axis;
 }
 
 static void find_loops(tw_nest *nest)
@@ -405,12 +490,38 @@ static void find_loops(tw_nest *nest)
             stay->loops |= moved[stay->which][__builtin_ctz(left)];
         for (int k = 0; k < nest->n_ops; k++) {
             const tw_op *op = nest->op[k].op;
-            if (stay->readers >> k & 1) stay->loops |= emptying_loops(nest, k, moved);
+            if (stay->readers >> k & 1) stay->loops |= emptying_loops(nest, k);
             for (int o = 0; o < op->n_operands; o++)
                 for (int a = 0; a < op->operand[o].n_axes && op->operand[o].tensor == stay->tensor; a++)
                     stay->loops |= loops_of_axis(&op->operand[o].axis[a], moved[k]);
         }
+        if (stay->slides) stay->axis = slide_axis(nest, stay, moved);
     }
+}
+
+/* Why a window cannot slide as it should; NULL: it can. */
+static const char *why_not_slide(const tw_nest *nest, const tw_stay *s, int loop)
+{
+    const tw_machine *machine = nest->op[s->which].machine;
+    if (s->depth == 0 || nest->map->cut[s->depth - 1].loop != loop)
+        return "what is made of it is held longer, and it as long";
+    return s->axis == -1       ? "the loop does not move it"
+           : s->axis == -2     ? "the loop moves more than one axis of it"
+           : s->by_sub         ? "it is held for parts of a step"
+           : s->sums           ? "it is added up there in pieces"
+           : machine->arranged ? "the movers rearrange its tiles"
+                               : NULL;
+}
+
+static tw_status check_slide(const builder *b, tw_stay *s)
+{
+    const tw_nest *nest = b->nest;
+    if (!s->slides) return TW_OK;
+    int loop = slide_loop(nest, s);
+    const char *why = why_not_slide(nest, s, loop);
+    if (!why) return TW_OK;
+    return tw_diag_error(b->diag, s->loc, "'%s' cannot slide along '%s' in '%s': %s", tensor_name(nest, s->tensor),
+                         nest->op[nest->n_ops - 1].op->loop[loop].name, memory_name(nest, s->memory), why);
 }
 
 static tw_status settle_stay(const builder *b, tw_stay *s)
@@ -422,7 +533,7 @@ static tw_status settle_stay(const builder *b, tw_stay *s)
     s->moved_units = tw_machine_units(op->machine, dtype, 1);
     s->elem_units = s->sums ? tw_machine_units(op->machine, op->op->accumulator, 1) : s->moved_units;
     int steps = s->which == nest->n_ops - 1 ? nest->n_places : nest->stay[op->made].depth;
-    s->by_sub = s->inwards && s->depth == steps && changes_by_sub(nest, s);
+    s->by_sub = s->inwards && s->from != TW_FROM_GROUP && s->depth == steps && changes_by_sub(nest, s);
     s->lanes = 1;
     if (!s->per) return TW_OK;
     s->lanes = (int)nest->platform->memory[s->memory].lanes;
@@ -566,6 +677,8 @@ static tw_status settle(builder *b)
     nest->depths = (uint64_t)1 << nest->n_places;
     for (int s = 0; s < nest->n_stays; s++) {
         TW_TRY(settle_stay(b, &nest->stay[s]));
+        TW_TRY(check_slide(b, &nest->stay[s]));
+        nest->any_slides |= nest->stay[s].slides;
         TW_TRY(check_lanes(b, &nest->stay[s]));
         nest->depths |= (uint64_t)1 << nest->stay[s].depth;
     }
@@ -740,6 +853,23 @@ static int64_t held_elems(const tw_nest_walk *w, int s)
     return most;
 }
 
+/* Rows of the window, and how many of them come ahead of it and stay: each as many as most, and as long as the longest. */
+static bool measure_slide(builder *b, const tw_nest_walk *w, int s)
+{
+    tw_stay *stay = &b->nest->stay[s];
+    tw_slide_rows *most = &b->rows[s];
+    const struct tw_nest_slide *slide = &w->slide[s];
+    if (w->elems[s] == 0) return true;
+    int64_t rows = tw_span_len(w->region[s].axis[stay->axis]), fresh = tw_span_len(slide->fresh.axis[stay->axis]);
+    most->window = tw_max(most->window, rows);
+    most->moved = tw_max(most->moved, slide->moved);
+    if (slide->continues && slide->elems > 0) most->kept = tw_max(most->kept, rows - fresh);
+    most->row = tw_max(most->row, w->elems[s] / rows);
+    return tw_ckd_mul(most->row * most->window, stay->elem_units, &stay->size) && stay->size <= INT64_MAX / 4 &&
+           tw_ckd_mul(most->row * most->moved, stay->elem_units, &stay->ahead) && stay->ahead <= INT64_MAX / 4 &&
+           tw_ckd_mul(most->row * most->kept, stay->elem_units, &stay->kept);
+}
+
 static tw_status measure_step(builder *b, const tw_nest_walk *w)
 {
     tw_nest *nest = b->nest;
@@ -752,8 +882,9 @@ static tw_status measure_step(builder *b, const tw_nest_walk *w)
     for (int s = 0; s < nest->n_stays; s++) {
         tw_stay *stay = &nest->stay[s];
         if (stay->per) TW_TRY(check_pieces(b, w, stay));
-        int64_t units, elems = held_elems(w, s);
-        if (!tw_ckd_mul(elems, stay->elem_units, &units) || units > INT64_MAX / 4)
+        int64_t units = 0, elems = stay->slides ? 0 : held_elems(w, s);
+        if (!tw_ckd_mul(elems, stay->elem_units, &units) || units > INT64_MAX / 4 ||
+            (stay->slides && !measure_slide(b, w, s)))
             return tw_diag_error(b->diag, stay->loc, "'%s' in '%s' takes more than 2^61 units",
                                  tensor_name(nest, stay->tensor), memory_name(nest, stay->memory));
         stay->size = tw_max(stay->size, units);
@@ -788,7 +919,8 @@ static tw_status measure(builder *b, tw_arena *scratch)
 {
     tw_nest_walk w;
     TW_TRY(tw_nest_walk_init(&w, b->nest, scratch));
-    for (; !w.done; tw_nest_walk_next(&w)) TW_TRY(measure_step(b, &w));
+    TW_ALLOC(scratch, b->rows, b->nest->n_stays);
+    for (; !w.done; tw_nest_walk_next(&w), b->nest->n_steps++) TW_TRY(measure_step(b, &w));
     return TW_OK;
 }
 
@@ -816,20 +948,17 @@ static bool makes(const tw_nest *nest, int tensor)
     return driver->operand[tw_op_output(driver)].tensor == tensor;
 }
 
-/* The groups before this one that make what it reads. */
-static void find_before(tw_nest *nest, const tw_nest *all, int group)
+/* What the group reads and groups before it make. */
+static void find_crossing(tw_nest *nest, const tw_nest *all, int group)
 {
-    for (int g = 0; g < group; g++) {
-        bool reads = false;
+    for (int g = 0; g < group; g++)
         for (int s = 0; s < nest->n_stays; s++) {
             tw_stay *stay = &nest->stay[s];
             if (stay->maker >= 0 || !makes(&all[g], stay->tensor)) continue;
-            reads = stay->crosses = true;
+            stay->crosses = stay->comes = true;
             for (int i = 0; i < all[g].n_stays; i++)
                 all[g].stay[i].crosses |= all[g].stay[i].tensor == stay->tensor;
         }
-        if (reads) nest->after[nest->n_after++] = g;
-    }
 }
 
 static tw_status refuse_size(const tw_joint *joint, int memory, int64_t need, tw_diag *diag)
@@ -841,7 +970,11 @@ static tw_status refuse_size(const tw_joint *joint, int memory, int64_t need, tw
     diag->short_by = need - mem->size;
     for (int i = 0; i < joint->n_stays; i++) {
         const tw_stay *s = joint->stay[i];
-        if (s->memory == memory)
+        if (s->memory == memory && s->slides)
+            tw_diag_note(diag, s->loc, "'%s' takes %" PRId64 " in '%s', where it slides",
+                         joint->model->tensor[s->tensor].name, tw_stay_units(s, s->slots),
+                         joint->platform->memory[memory].name);
+        else if (s->memory == memory)
             tw_diag_note(diag, s->loc, "'%s' takes %" PRId64 " x %" PRId64 " in '%s'",
                          joint->model->tensor[s->tensor].name, s->slots, s->size,
                          joint->platform->memory[memory].name);
@@ -857,14 +990,17 @@ static bool lay_stay(const tw_joint *joint, int group, tw_stay *s, tw_buffer *bu
     int64_t align = joint->platform->memory[s->memory].is.align;
     s->first = *n;
     for (int64_t slot = 0; slot < s->slots; slot++) {
-        int64_t at = tw_cdiv(*end, align) * align;
-        if (!tw_ckd_add(at, s->size, end) || *end > INT64_MAX / 2) return false;
+        bool ahead = s->slides && slot > 0;
+        int64_t at = ahead ? *end : tw_cdiv(*end, align) * align, size = ahead ? s->ahead : s->size;
+        if (!tw_ckd_add(at, size, end) || *end > INT64_MAX / 2) return false;
         for (int lane = 0; lane < s->lanes; lane++)
             buffer[(*n)++] = (tw_buffer){.memory = s->memory,
                                          .operand = s->tensor,
                                          .slot = (int)slot,
                                          .offset = at,
-                                         .size = s->size,
+                                         .size = size,
+                                         .circular = s->slides,
+                                         .inside = ahead,
                                          .pool = s->number,
                                          .lane = lane,
                                          .group = group};
@@ -885,6 +1021,14 @@ static tw_status lay_memory(tw_joint *joint, tw_nest *nest, int memory, tw_buffe
     return TW_OK;
 }
 
+/* Windows that slide have their addresses to themselves. */
+static bool any_slides(const tw_joint *joint, int memory)
+{
+    for (int i = 0; i < joint->n_stays; i++)
+        if (joint->stay[i]->memory == memory && joint->stay[i]->slides) return true;
+    return false;
+}
+
 static tw_status lay_out(tw_joint *joint, tw_nest *nest, const tw_work *work)
 {
     int64_t n = 0;
@@ -897,8 +1041,9 @@ static tw_status lay_out(tw_joint *joint, tw_nest *nest, const tw_work *work)
     joint->buffer = buffer;
     for (int m = 1; m < joint->platform->n_memories; m++) {
         for (int g = 0; g < joint->n_nests; g++) TW_TRY(lay_memory(joint, &nest[g], m, buffer, work->diag));
-        if (joint->used[m] > joint->platform->memory[m].is.size)
-            return refuse_size(joint, m, joint->used[m], work->diag);
+        if (joint->used[m] <= joint->platform->memory[m].is.size) continue;
+        if (joint->n_ranks == 1 || any_slides(joint, m)) return refuse_size(joint, m, joint->used[m], work->diag);
+        TW_TRY(tw_joint_pack(joint, m, buffer, work));
     }
     return TW_OK;
 }
@@ -928,13 +1073,17 @@ tw_status tw_joint_build(const tw_model *model, const tw_platform *platform, con
     TW_ALLOC(work->arena, nest, mapping->n_groups);
     *joint = (tw_joint){.model = model, .platform = platform, .n_nests = mapping->n_groups, .nest = nest};
     for (int g = 0; g < joint->n_nests; g++) {
-        nest[g] = (tw_nest){.model = model, .platform = platform, .map = &mapping->group[g], .group = g};
+        nest[g] = (tw_nest){
+            .model = model, .platform = platform, .map = &mapping->group[g], .mapping = mapping, .group = g};
         builder b = {.nest = &nest[g], .arena = work->arena, .diag = work->diag};
         TW_TRY(build_nest(&b, work));
-        find_before(&nest[g], nest, g);
+        find_crossing(&nest[g], nest, g);
     }
     TW_TRY(number_stays(joint, nest, work->arena));
+    tw_joint_live(joint, nest);
     TW_TRY(lay_out(joint, nest, work));
+    tw_joint_settle_residents(joint, nest);
+    TW_TRY(tw_joint_find_heirs(joint, work));
     *out = joint;
     return TW_OK;
 }

@@ -16,6 +16,7 @@ typedef enum tw_stay_source {
     TW_FROM_TENSOR, /* in memory 0            */
     TW_FROM_STAY,   /* another one            */
     TW_FROM_OP,     /* an operator of the group makes it there */
+    TW_FROM_GROUP,  /* it is resident there: another group made it, whose buffer this is */
 } tw_stay_source;
 
 typedef struct tw_stay {
@@ -34,15 +35,28 @@ typedef struct tw_stay {
     unsigned loops;      /* of the driver: its region moves with them                                          */
     bool by_sub;         /* held for a sub-step of its only reader                                               */
     bool sums;           /* elements are of the accumulator's type                                               */
+    bool slides;         /* a window, along the loop of the last place of its depth, in a circular buffer        */
+    int axis;            /* along which it does                                                                  */
     unsigned per;        /* dimensions that the memory is private to                                             */
     int lanes;           /* buffers of a slot                                                                    */
     int64_t slots, size; /* buffers in turn; units of one                                                        */
-    bool crosses;        /* another group makes the tensor, or reads it */
+    int since, until;    /* ranks of the first and the last group that it lives in, see nestshare.h              */
+    int64_t ahead;       /* of a window that slides: units of each buffer but the first                          */
+    int64_t kept;        /* and of what stays from one step to the next                                          */
+    bool crosses;        /* another group makes the tensor, or reads it                                          */
+    bool stays;          /* it is resident here, and made in this group: groups that read it give it back        */
+    bool comes;          /* another group makes it                                                               */
     int64_t elem_units;  /* of an element in its buffer                                                          */
     int64_t moved_units; /* of an element in a transfer                                                          */
     int32_t first,
         number; /* its first buffer; its number over all groups, which counts belong to                 */
 } tw_stay;
+
+/* Units of the first n of its buffers. */
+static inline int64_t tw_stay_units(const tw_stay *s, int64_t n)
+{
+    return s->slides && n > 0 ? s->size + (n - 1) * s->ahead : n * s->size;
+}
 
 /* One operator of the group, on its compute engine. */
 typedef struct tw_nest_op {
@@ -63,17 +77,27 @@ typedef struct tw_nest {
     const tw_model *model;
     const tw_platform *platform;
     const tw_group_map *map;
+    const struct tw_mapping *mapping;
     int group; /* its number */
+    int rank;  /* see nestshare.h */
     int n_ops;
     tw_nest_op *op;
     int n_places;
+    int64_t n_steps;
     int n_stays;
     tw_stay *stay;
     uint64_t depths; /* bit d: a stay has this depth; all places are one, too */
+    bool any_slides;
     bool prefetches;
-    int n_after; /* groups that must be over before this one begins */
-    int after[TW_MAX_GROUPS];
 } tw_nest;
+
+/* Of buffers that share addresses: who takes those of whom. A buffer is taken for the first time when all that it follows were given
+ * back for the last time. All of it is per buffer of lane 0; NULL: no buffers share anything. */
+typedef struct tw_heirs {
+    const int32_t *n_gives;      /* how often it is given back in all                    */
+    const int32_t *n_before;     /* buffers that it follows                               */
+    const int32_t *first, *heir; /* those that follow it: heir[first[b]] .. heir[first[b + 1] - 1] */
+} tw_heirs;
 
 /* All groups of a mapping, with their buffers. */
 typedef struct tw_joint {
@@ -86,8 +110,18 @@ typedef struct tw_joint {
     int n_buffers;
     const tw_buffer *buffer;
     int64_t used[TW_MAX_PLATFORM_MEMORIES]; /* end of the last buffer of each memory */
+    int n_ranks;
+    bool any_shares,
+        shares[TW_MAX_PLATFORM_MEMORIES]; /* per memory: buffers of different groups lie at the same addresses */
+    tw_heirs heirs;
 } tw_joint;
 
+/* The tensor that a group makes for others. */
+static inline int tw_joint_output(const tw_joint *joint, int group)
+{
+    const tw_op *driver = joint->nest[group].op[joint->nest[group].n_ops - 1].op;
+    return driver->operand[tw_op_output(driver)].tensor;
+}
 /* TW_INFEASIBLE when it does not fit, or cannot be run as it was written. */
 TW_NODISCARD tw_status tw_joint_build(const tw_model *model, const tw_platform *platform, const tw_mapping *mapping,
                                       const tw_work *work, const tw_joint **out);
@@ -98,6 +132,7 @@ typedef struct tw_nest_cursor tw_nest_cursor;
 /* NULL when out of memory. Everything is allocated in `arena`. */
 tw_nest_cursor *tw_nest_cursor_new(const tw_joint *joint, int group, tw_arena *arena);
 /* The commands of the next step, without their times: *out is good until the next call. Returns how many, 0 at the end, -1
- * when out of memory, -2 when more holds end with one command than it can give back. */
+ * when out of memory, -2 when more holds end with one command than it can give back, -3 when rows of a window that slides are asked for
+ * in a step in which nobody reads them. */
 int tw_nest_cursor_next(tw_nest_cursor *cursor, tw_event **out);
 #endif

@@ -21,6 +21,7 @@ typedef struct holding { /* a stay in the present run */
     bool filled;         /* its content is there                        */
     bool over;           /* nobody reads it any more in this run        */
     int reader;          /* the last command of this step that reads it, -1: none */
+    int32_t before;      /* of a window that slides: the buffer of the one that it goes on from, -1: none */
     tw_region region;    /* of a stay by sub-steps                      */
 } holding;
 
@@ -39,6 +40,7 @@ struct tw_nest_cursor {
     tw_event *late;
     int last_exec; /* the last execution of the step */
     bool crowded;  /* more holds end with one command than it can give back */
+    bool skipped;  /* nobody read what is new in a window that slides       */
 };
 
 static tw_status init(tw_nest_cursor *c)
@@ -52,7 +54,9 @@ static tw_status init(tw_nest_cursor *c)
         ring->n = ring->n_free = (int32_t)stay->slots;
         TW_ALLOC(c->arena, ring->slot, ring->n);
         for (int32_t i = 0; i < ring->n; i++) ring->slot[i] = stay->first + i * stay->lanes;
-        c->held[s] = (holding){.buffer = -1, .reader = -1};
+        c->held[s] = (holding){.buffer = -1, .reader = -1, .before = -1};
+        if (stay->from == TW_FROM_GROUP)
+            c->held[s] = (holding){.buffer = stay->first, .reader = -1, .before = -1, .filled = true};
     }
     TW_TRY(tw_nest_walk_init(&c->now, nest, c->arena));
     TW_TRY(tw_nest_walk_init(&c->next, nest, c->arena));
@@ -71,11 +75,12 @@ tw_nest_cursor *tw_nest_cursor_new(const tw_joint *joint, int group, tw_arena *a
 
 /* ---- buffers ---- */
 
-static int32_t take(tw_nest_cursor *c, int s)
+static int32_t take(tw_nest_cursor *c, int s, tw_instr *in)
 {
     slot_ring *ring = &c->ring[s];
     assert(ring->n_free > 0);
     int32_t buffer = ring->slot[ring->head];
+    if (c->nest->stay[s].slides) in->continues = c->now.slide[s].continues ? c->held[s].before : -1;
     ring->head = ring->head + 1 == ring->n ? 0 : ring->head + 1;
     ring->n_free--;
     c->held[s].buffer = buffer;
@@ -88,9 +93,9 @@ static void give(tw_nest_cursor *c, int s, tw_instr *in)
     int32_t tail = ring->head + ring->n_free;
     assert(in->n_gives < TW_MAX_GIVES && c->held[s].buffer >= 0);
     in->gives[in->n_gives++] = c->held[s].buffer;
-    ring->slot[tail >= ring->n ? tail - ring->n : tail] = c->held[s].buffer;
+    if (ring->n > 0) ring->slot[tail >= ring->n ? tail - ring->n : tail] = c->held[s].buffer;
     ring->n_free++;
-    c->held[s] = (holding){.buffer = -1, .reader = -1};
+    c->held[s] = (holding){.buffer = -1, .reader = -1, .before = c->held[s].buffer};
 }
 
 /* The same by the command `from` of this step or, where that has given back enough, one behind it; false: none can. */
@@ -151,8 +156,8 @@ static const tw_box *box_of(const tw_nest_cursor *c, int s)
     return tw_nest_box(&c->now, c->nest->stay[s].which, c->nest->stay[s].depth);
 }
 
-/* What a transfer of a stay's content is, in units and at both ends. */
-static tw_lane_work work_of(const tw_nest_cursor *c, int s, int engine, const tw_box *box, int64_t elems)
+/* What a transfer of a part of a stay is, in units and at both ends. */
+static tw_lane_work work_of(const tw_nest_cursor *c, int s, int engine, const tw_box *box, const tw_region *region)
 {
     const tw_stay *stay = &c->nest->stay[s];
     const tw_nest_op *op = &c->nest->op[stay->which];
@@ -172,10 +177,11 @@ static tw_lane_work work_of(const tw_nest_cursor *c, int s, int engine, const tw
         (void)fits;
         return work;
     }
-    work.units = work.read = work.written = elems * stay->moved_units;
+    work.units = work.read = work.written = stay->moved_units;
+    for (int a = 0; a < operand->n_axes; a++) work.units *= tw_span_len(region->axis[a]);
+    work.read = work.written = work.units;
     if (tw_cost_by_shape(&mover->cost)) {
-        tw_shape shape = tw_region_shape(operand, stay->by_sub ? &c->held[s].region : &c->now.region[s], NULL,
-                                         stay->moved_units);
+        tw_shape shape = tw_region_shape(operand, region, NULL, stay->moved_units);
         work.price = tw_cost_of_transfer(&mover->cost.descriptor, &shape);
     }
     return work;
@@ -200,8 +206,7 @@ static void read_here(tw_nest_cursor *c, int s) { c->held[s].reader = c->n - 1; 
 static int64_t content_of(const tw_nest_cursor *c, int s, const tw_box *sub, tw_region *region)
 {
     if (c->nest->stay[s].by_sub) return tw_nest_sub_region(c->nest, s, sub, region);
-    *region = c->now.region[s];
-    return c->now.elems[s];
+    return tw_nest_asked(&c->now, s, region);
 }
 
 /* The innermost place that ends the stay's run when it moves, or one outside of it does; -1: none. */
@@ -217,6 +222,7 @@ static bool differs(const tw_nest_cursor *c, const tw_nest_walk *then, int s)
 {
     const tw_stay *stay = &c->nest->stay[s];
     int n_axes = c->nest->model->tensor[stay->tensor].n_axes;
+    if (stay->slides) return then->done || then->slide[s].number != c->now.slide[s].number;
     if (then->done || then->elems[s] != c->now.elems[s] ||
         !tw_same_region(&then->region[s], &c->now.region[s], n_axes))
         return true;
@@ -253,13 +259,13 @@ static bool reads_alone(const tw_nest *nest, int s)
 static bool ensure(tw_nest_cursor *c, int s, const tw_box *sub)
 {
     const tw_stay *stay = &c->nest->stay[s];
-    if (c->held[s].filled || stay->from == TW_FROM_OP) return true;
+    if (c->held[s].filled || stay->from == TW_FROM_OP || stay->from == TW_FROM_GROUP) return true;
     if (stay->from == TW_FROM_STAY && !ensure(c, stay->source, sub)) return false;
     tw_region region;
     int64_t elems = content_of(c, s, sub, &region);
     if (elems == 0 || !stay->inwards) return true;
     c->held[s].region = region;
-    tw_lane_work work = work_of(c, s, stay->engine, stay->by_sub ? sub : box_of(c, s), elems);
+    tw_lane_work work = work_of(c, s, stay->engine, stay->by_sub ? sub : box_of(c, s), &region);
     tw_instr *in = add(c, TW_LOAD, stay->engine, stay->which, stay->operand);
     if (!in) return false;
     describe_transfer(in, stay, &work);
@@ -268,11 +274,12 @@ static bool ensure(tw_nest_cursor *c, int s, const tw_box *sub)
     in->takes = true;
     in->src[0] = stay->from == TW_FROM_STAY ? c->held[stay->source].buffer : -1;
     in->crosses = stay->crosses && in->src[0] < 0;
-    in->dst = take(c, s);
+    in->dst = take(c, s, in);
     c->held[s].filled = true;
     if (stay->from != TW_FROM_STAY) return true;
     read_here(c, stay->source);
-    if (!stay->by_sub && reads_alone(c->nest, s) && was_last(c, s)) c->held[stay->source].over = true;
+    if (!stay->by_sub && !c->nest->any_slides && reads_alone(c->nest, s) && was_last(c, s))
+        c->held[stay->source].over = true;
     return true;
 }
 
@@ -337,6 +344,17 @@ static unsigned inputs_of(const tw_nest_op *op, const tw_box *box)
     return inputs;
 }
 
+/* First what no other group makes, so that it need not wait for that one. */
+static bool ensure_inputs(tw_nest_cursor *c, const tw_nest_op *op, unsigned wanted, const tw_box *box)
+{
+    for (int crosses = 0; crosses < 2; crosses++)
+        for (int o = 0; o < tw_op_output(op->op); o++) {
+            if (!(wanted >> o & 1) || c->nest->stay[op->input[o]].comes != (crosses == 1)) continue;
+            if (!ensure(c, op->input[o], box)) return false;
+        }
+    return true;
+}
+
 static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
 {
     const tw_nest_op *op = &c->nest->op[k];
@@ -344,8 +362,7 @@ static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
     int first = c->n;
     tw_box box = tw_nest_sub_box(op, whole, sub);
     unsigned wanted = inputs_of(op, &box);
-    for (int o = 0; o < tw_op_output(op->op); o++)
-        if ((wanted >> o & 1) && !ensure(c, op->input[o], &box)) return false;
+    if (!ensure_inputs(c, op, wanted, &box)) return false;
     tw_instr *in = add(c, TW_EXEC, op->engine, k, tw_op_output(op->op));
     if (!in) return false;
     c->last_exec = c->n - 1;
@@ -354,7 +371,7 @@ static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
     price_exec(op, &box, in);
     in->accumulates = sub > 0 || (driver && reduces_on(c));
     in->takes = c->held[op->made].buffer < 0;
-    in->dst = in->takes ? take(c, op->made) : c->held[op->made].buffer;
+    in->dst = in->takes ? take(c, op->made, in) : c->held[op->made].buffer;
     c->held[op->made].filled = true;
     in->n_src = (int16_t)tw_op_output(op->op);
     for (int o = 0; o < in->n_src; o++) {
@@ -376,18 +393,21 @@ static bool send(tw_nest_cursor *c, int s, int to)
 {
     const tw_stay *stay = &c->nest->stay[s];
     int engine = to < 0 ? stay->drain : c->nest->stay[to].engine;
-    tw_lane_work work = work_of(c, s, engine, box_of(c, s), c->now.elems[s]);
+    tw_region region = c->now.region[s];
+    bool inside = stay->maker < c->nest->n_ops - 1;
+    if (to >= 0 && inside && c->nest->any_slides && tw_nest_asked(&c->now, to, &region) == 0) return true;
+    tw_lane_work work = work_of(c, s, engine, box_of(c, s), &region);
     tw_instr *in = add(c, TW_STORE, engine, stay->which, stay->operand);
     if (!in) return false;
     describe_transfer(in, stay, &work);
-    in->region = c->now.region[s];
+    in->region = region;
     in->box = *box_of(c, s);
     in->src[0] = c->held[s].buffer;
     in->crosses = stay->crosses && to < 0;
     read_here(c, s);
     if (to < 0) return true;
     in->takes = c->held[to].buffer < 0;
-    in->dst = in->takes ? take(c, to) : c->held[to].buffer;
+    in->dst = in->takes ? take(c, to, in) : c->held[to].buffer;
     c->held[to].filled = true;
     return true;
 }
@@ -407,8 +427,9 @@ static bool hand_over(tw_nest_cursor *c, int k)
     for (int s = nest->op[k].made, to; s >= 0; s = to) {
         to = outside_of(nest, s);
         if (driver ? !ends(c, s) : to < 0) return true;
+        if (to < 0 && nest->stay[s].drain < 0) return true; /* it stays here */
         if (!send(c, s, to)) return false;
-        if (!driver && reads_alone(nest, to)) c->held[s].over = true;
+        if (!driver && !nest->any_slides && reads_alone(nest, to)) c->held[s].over = true;
     }
     return true;
 }
@@ -418,15 +439,18 @@ static bool hand_over(tw_nest_cursor *c, int k)
 /* Whether what the operator makes is wanted in this step, and not there yet. */
 static bool runs(const tw_nest_cursor *c, int k)
 {
-    return c->now.elems[c->nest->op[k].made] > 0 && (k == c->nest->n_ops - 1 || !c->ran[k]);
+    tw_region ignored;
+    return tw_nest_asked(&c->now, c->nest->op[k].made, &ignored) > 0 && (k == c->nest->n_ops - 1 || !c->ran[k]);
 }
 
 /* What nobody needs after this step is given back by its last reader, or by the last execution. */
 static bool give_back(tw_nest_cursor *c)
 {
     for (int s = 0; s < c->nest->n_stays; s++) {
+        c->skipped |= c->nest->stay[s].slides && c->now.slide[s].elems > 0 && !c->held[s].filled && ends(c, s);
         int reader = c->held[s].reader >= 0 ? c->held[s].reader : c->last_exec;
-        if (c->held[s].buffer >= 0 && ends(c, s) && !give_from(c, s, reader)) return false;
+        bool over = c->held[s].buffer >= 0 && !c->nest->stay[s].stays && ends(c, s);
+        if (over && !give_from(c, s, reader)) return false;
         c->held[s].reader = -1;
     }
     return true;
@@ -489,7 +513,7 @@ static bool run_step(tw_nest_cursor *c)
         c->ran[k] = true;
     }
     for (int k = 0; k < nest->n_ops; k++) c->ran[k] &= !differs(c, &c->next, nest->op[k].made);
-    if (!give_back(c)) return false;
+    if (!give_back(c) || c->skipped) return false;
     if (c->n_late > 0 && !send_late(c)) return false;
     if (nest->prefetches && !c->next.done && !keep_late(c)) return false;
     tw_nest_walk_copy(&c->now, &c->next);
@@ -501,7 +525,7 @@ int tw_nest_cursor_next(tw_nest_cursor *c, tw_event **out)
 {
     c->n = 0;
     while (!c->now.done && c->n == 0)
-        if (!run_step(c)) return c->crowded ? -2 : -1;
+        if (!run_step(c)) return c->crowded ? -2 : c->skipped ? -3 : -1;
     *out = c->out;
     return c->n;
 }

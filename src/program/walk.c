@@ -117,13 +117,17 @@ static unsigned readers_behind(const tw_nest *nest, int k)
     return readers;
 }
 
-/* A producer makes what is read of its output. */
+/* A producer makes what is read of its output; in a step, what is asked for where it writes. */
 static void find_producer(tw_nest_walk *w, int k, int depth)
 {
     const tw_op *op = w->nest->op[k].op;
     const tw_operand *out = &op->operand[tw_op_output(op)];
     tw_box *box = &w->box[k * (w->nest->n_places + 1) + depth];
-    hull h = reads_of(w, readers_behind(w->nest, k), out->tensor, depth);
+    hull h = {.n_axes = out->n_axes};
+    if (w->slide && depth == w->nest->stay[w->nest->op[k].made].depth)
+        h.any = tw_nest_asked(w, w->nest->op[k].made, &h.region) > 0;
+    else
+        h = reads_of(w, readers_behind(w->nest, k), out->tensor, depth);
     *box = tw_box_of_op(op);
     for (int a = 0; a < out->n_axes; a++)
         if (out->axis[a].n_terms > 0)
@@ -132,11 +136,77 @@ static void find_producer(tw_nest_walk *w, int k, int depth)
 
 /* ---- stays ---- */
 
+int64_t tw_nest_asked(const tw_nest_walk *w, int s, tw_region *out)
+{
+    bool slides = w->nest->stay[s].slides;
+    *out = slides ? w->slide[s].fresh : w->region[s];
+    return slides ? w->slide[s].elems : w->elems[s];
+}
+
+/* What is asked of a stay, where windows slide: by operators that read it there, and by stays that come from it. One that is held as long
+ * asks for what is new to it; others need, in their turn, all that their readers touch meanwhile. */
+static hull asks_of(const tw_nest_walk *w, int s)
+{
+    const tw_nest *nest = w->nest;
+    const tw_stay *stay = &nest->stay[s];
+    hull h = reads_of(w, stay->direct, stay->tensor, stay->depth);
+    for (int c = s + 1; c < nest->n_stays; c++) {
+        const tw_stay *child = &nest->stay[c];
+        tw_region region;
+        if (child->from != TW_FROM_STAY || child->source != s) continue;
+        if (child->depth == stay->depth) {
+            if (tw_nest_asked(w, c, &region) > 0) add_region(&h, &region);
+            continue;
+        }
+        hull all = reads_of(w, child->readers, stay->tensor, stay->depth);
+        if (all.any) add_region(&h, &all.region);
+    }
+    return h;
+}
+
+/* Whether the window that is asked for goes on from the one that is there: nothing of it lies before, and its rows are no wider. */
+static bool goes_on(const tw_region *window, const hull *h, int axis)
+{
+    for (int a = 0; a < h->n_axes; a++) {
+        tw_span is = window->axis[a], asked = h->region.axis[a];
+        if (asked.lo < is.lo || (a != axis && asked.hi > is.hi)) return false;
+    }
+    return true;
+}
+
+/* The window moves on: behind its end lies what is new. Where nothing is asked for it stays. */
+static void slide_on(tw_nest_walk *w, int s, const hull *h)
+{
+    const tw_stay *stay = &w->nest->stay[s];
+    struct tw_nest_slide *slide = &w->slide[s];
+    slide->elems = slide->moved = 0;
+    if (!h->any) return;
+    slide->continues = w->elems[s] > 0 && goes_on(&w->region[s], h, stay->axis);
+    slide->fresh = h->region;
+    hull window = *h;
+    if (slide->continues) { /* its rows stay as wide as they are */
+        tw_span is = w->region[s].axis[stay->axis], asked = h->region.axis[stay->axis];
+        window.region = slide->fresh = w->region[s];
+        slide->moved = tw_max(0, asked.hi - is.hi);
+        slide->fresh.axis[stay->axis] = (tw_span){tw_max(asked.lo, is.hi), asked.hi};
+        window.region.axis[stay->axis] = (tw_span){asked.lo, tw_max(is.hi, asked.hi)};
+    }
+    w->region[s] = window.region;
+    w->elems[s] = elems_of(&window);
+    window.region = slide->fresh;
+    slide->elems = slide->continues && slide->moved == 0 ? 0 : elems_of(&window);
+    slide->number += slide->elems > 0;
+}
+
 static void find_stay(tw_nest_walk *w, int s)
 {
     const tw_stay *stay = &w->nest->stay[s];
     const tw_nest *nest = w->nest;
-    hull h = reads_of(w, stay->readers, stay->tensor, stay->depth);
+    hull h = w->slide ? asks_of(w, s) : reads_of(w, stay->readers, stay->tensor, stay->depth);
+    if (stay->slides) {
+        slide_on(w, s, &h);
+        return;
+    }
     if (stay->maker == nest->n_ops - 1) { /* the output of the group */
         const tw_op *op = nest->op[stay->maker].op;
         w->elems[s] =
@@ -147,16 +217,26 @@ static void find_stay(tw_nest_walk *w, int s)
     w->region[s] = h.any ? h.region : (tw_region){0};
 }
 
-/* Everything that lies deeper than `from` places. */
-static void refresh(tw_nest_walk *w, int from)
+/* What operator `maker` of the group makes, -1: what it takes from outside, as stays that lie deeper than `place` hold it. Who asks comes
+ * before who is asked. */
+static void find_stays(tw_nest_walk *w, int maker, int place)
 {
     const tw_nest *nest = w->nest;
-    find_driver(w, from);
-    for (int d = from == 0 ? 0 : from + 1; d <= nest->n_places; d++)
-        if (nest->depths >> d & 1)
-            for (int k = nest->n_ops - 2; k >= 0; k--) find_producer(w, k, d);
-    for (int s = 0; s < nest->n_stays; s++)
-        if (from == 0 || nest->stay[s].depth > from) find_stay(w, s);
+    for (int s = nest->n_stays - 1; s >= 0; s--)
+        if (nest->stay[s].maker == maker && nest->stay[s].depth > place) find_stay(w, s);
+}
+
+/* Everything that lies deeper than `place`, which moved; -1: everything. */
+static void refresh(tw_nest_walk *w, int place)
+{
+    const tw_nest *nest = w->nest;
+    find_driver(w, (int)tw_max(place, 0));
+    for (int k = nest->n_ops - 1; k >= 0; k--) {
+        find_stays(w, k, place);
+        for (int d = place + 1; d <= nest->n_places && k < nest->n_ops - 1; d++)
+            if (nest->depths >> d & 1) find_producer(w, k, d);
+    }
+    find_stays(w, -1, place);
 }
 
 tw_status tw_nest_walk_init(tw_nest_walk *w, const tw_nest *nest, tw_arena *arena)
@@ -165,7 +245,8 @@ tw_status tw_nest_walk_init(tw_nest_walk *w, const tw_nest *nest, tw_arena *aren
     TW_ALLOC(arena, w->box, nest->n_ops * (nest->n_places + 1));
     TW_ALLOC(arena, w->region, nest->n_stays);
     TW_ALLOC(arena, w->elems, nest->n_stays);
-    refresh(w, 0);
+    if (nest->any_slides) TW_ALLOC(arena, w->slide, nest->n_stays);
+    refresh(w, -1);
     return TW_OK;
 }
 
@@ -190,9 +271,11 @@ void tw_nest_walk_copy(tw_nest_walk *to, const tw_nest_walk *from)
     copy.box = to->box;
     copy.region = to->region;
     copy.elems = to->elems;
+    copy.slide = to->slide;
     memcpy(copy.box, from->box, (size_t)(nest->n_ops * (nest->n_places + 1)) * sizeof *copy.box);
     memcpy(copy.region, from->region, (size_t)nest->n_stays * sizeof *copy.region);
     memcpy(copy.elems, from->elems, (size_t)nest->n_stays * sizeof *copy.elems);
+    if (copy.slide) memcpy(copy.slide, from->slide, (size_t)nest->n_stays * sizeof *copy.slide);
     *to = copy;
 }
 

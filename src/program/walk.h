@@ -10,8 +10,15 @@ typedef struct tw_nest_walk {
     bool done;
     int64_t index[TW_MAX_CUTS], count[TW_MAX_CUTS]; /* of each place                                        */
     tw_box *box;                                    /* of operator k at depth d: [k * (n_places + 1) + d]   */
-    tw_region *region;                              /* of each stay                                         */
+    tw_region *region;                              /* of each stay; of one that slides, its window         */
     int64_t *elems;                                 /* in it; 0: it is empty                                */
+    struct tw_nest_slide {
+        tw_region fresh; /* what of the window is new                                                   */
+        int64_t elems;   /* in that; 0: nothing is                                                      */
+        int64_t moved;   /* rows by which the end of the window moved on; 0: it continues none          */
+        int64_t number;  /* of windows with something new, so far                                       */
+        bool continues;  /* it goes on from the window before; otherwise a sweep begins with it         */
+    } * slide;           /* of each stay that slides; NULL: none does */
 } tw_nest_walk;
 
 /* At the first step. */
@@ -26,6 +33,8 @@ static inline const tw_box *tw_nest_box(const tw_nest_walk *walk, int op, int de
 {
     return &walk->box[op * (walk->nest->n_places + 1) + depth];
 }
+/* What the stay asks for: of a window that slides, what is new. Returns its elements. */
+int64_t tw_nest_asked(const tw_nest_walk *walk, int stay, tw_region *out);
 /* How place p cuts a piece of this length, and whether it can; if it cannot, it leaves it whole. */
 tw_split tw_place_split(const tw_nest *nest, int place, int64_t len);
 bool tw_place_is_legal(const tw_nest *nest, int place, int64_t len);

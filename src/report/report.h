@@ -4,6 +4,7 @@
 #include "plan/network.h"
 #include "plan/plan.h"
 #include "tilewright/paint.h"
+#include "tilewright/rivals.h"
 
 /* ---- plans ---- */
 
@@ -38,6 +39,10 @@ void tw_report_row(const tw_program *program, const tw_rowset *row, tw_action *a
                    tw_row *out);
 /* Whether rows of the next level are nested in this one: they do its EXEC. */
 bool tw_row_contains_rows(const tw_rowset *row);
+
+/* What the rules of other tools say of layers, on one screen. */
+tw_status tw_report_accounts(const tw_account *const *account, int n, const tw_print_options *options,
+                             tw_arena *scratch, FILE *out);
 
 /* ---- networks ---- */
 

@@ -58,9 +58,9 @@ static void print_levels(const tw_account *a, tw_text *out)
 {
     for (int i = 0; i < a->n_levels; i++) {
         tw_text_printf(out, "  %-24s", a->level[i].name);
-        if (a->level[i].cycles > 0) tw_text_printf(out, " %16.0f cycles", a->level[i].cycles);
-        tw_text_printf(out, " %18.3f pJ", a->level[i].energy_pj);
-        if (a->level[i].leak_pj > 0) tw_text_printf(out, ", of which %.3f leak", a->level[i].leak_pj);
+        if (a->level[i].cycles > 0) tw_text_printf(out, " %12.0f cycles", a->level[i].cycles);
+        tw_text_printf(out, " %16.3f pJ", a->level[i].energy_pj);
+        if (a->level[i].leak_pj > 0) tw_text_printf(out, ", %.3f leak", a->level[i].leak_pj);
         tw_text_printf(out, "\n");
     }
 }
@@ -73,7 +73,7 @@ void tw_account_print(const tw_account *a, tw_text *out)
                    a->energy_pj / 1e6, a->cycles, 100 * a->utilization);
     tw_text_printf(out, "\nlatency\n");
     for (int i = 0; i < a->n_parts; i++)
-        tw_text_printf(out, "  %-24s %16.10g cycles\n", a->part[i].name, a->part[i].cycles);
+        tw_text_printf(out, "  %-24s %12.10g cycles\n", a->part[i].name, a->part[i].cycles);
     tw_text_printf(out, "\nlevels\n");
     print_levels(a, out);
     tw_text_printf(out, "\naccesses\n");

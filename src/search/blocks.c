@@ -7,7 +7,7 @@
 #include "search/view.h"
 
 /* Passes of a block over two dimensions, in the order of the sums that it has. */
-static const int64_t shape[][2] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}};
+static const int64_t shape[][2] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {1, 3}, {3, 1}, {1, 4}, {4, 1}};
 /* Steps of the reduction, in indices. */
 static const int64_t steps_alone[] = {1, 2, 4, 8}, steps_beside[] = {16, 12, 8, 24};
 enum { SHAPES = TW_COUNT(shape), STEPS = TW_COUNT(steps_alone), ORDERS = 2 };
@@ -40,7 +40,6 @@ bool tw_blocks_suit(const tw_space *s, int frame)
     const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
     if (s->rules->nests || s->resident || cost->kind != TW_COST_ARRAY || cost->array.n_dims != 2) return false;
     if (s->windows || longest_reduction(s) < 0 || f->n_tiled > 2) return false;
-    if (f->n_tiled == 2 && f->memory[0] != f->memory[1] - 1) return false;
     for (int d = 0; d < 2; d++) {
         int l = loop_over(s, f, d);
         if (l < 0 || (s->reductions >> l & 1)) return false;
@@ -52,6 +51,8 @@ bool tw_blocks_have(const tw_space *s, int frame, int k)
 {
     return tw_blocks_suit(s, frame) && k < SHAPES * STEPS * ORDERS;
 }
+
+int tw_blocks_step(int k) { return k / ORDERS % STEPS; }
 
 /* The loops over the two dimensions in one order or the other, then all others, reductions last. */
 static void order_loops(const tw_space *s, const tw_frame *f, bool swap, int order[TW_MAX_LOOPS])
@@ -70,6 +71,13 @@ static void set_size(const tw_space *s, tw_part *p, int t, int l, int64_t size)
     p->var[tw_var_size(s, t, l)] = (tw_range){(int32_t)size, (int32_t)size};
 }
 
+/* The size of tiles along a loop that take so many passes of `units`: as even as that wastes none. */
+static int64_t size_of_passes(int64_t extent, int64_t passes, int64_t units)
+{
+    int64_t size = tw_min(passes * units, extent), n = tw_cdiv(extent, size), even = tw_cdiv(extent, n);
+    return n * tw_cdiv(even, units) <= tw_cdiv(extent, units) ? even : size;
+}
+
 /* The sizes of the k-th; false: it is another's. */
 static bool set_sizes(const tw_space *s, int k, tw_part *p)
 {
@@ -77,13 +85,18 @@ static bool set_sizes(const tw_space *s, int k, tw_part *p)
     const tw_cost_array *array = &s->machine->engine[s->machine->compute].cost.array;
     int reduction = longest_reduction(s), last = f->n_tiled - 1;
     const int64_t *block = shape[k / (STEPS * ORDERS)];
-    int64_t step = (last > 0 ? steps_beside : steps_alone)[k / ORDERS % STEPS];
+    int64_t step = (last > 0 ? steps_beside : steps_alone)[tw_blocks_step(k)];
     if (last > 0 && block[0] * block[1] == 1) return false;
     for (int t = 0; t <= last; t++) {
         for (int l = 0; l < s->op->n_loops; l++) set_size(s, p, t, l, s->op->loop[l].extent);
         set_size(s, p, t, reduction, step);
-        for (int d = 0; d < 2; d++)
-            set_size(s, p, t, loop_over(s, f, d), (last > 0 && t == last ? 1 : block[d]) * array->size[d]);
+        for (int d = 0; d < 2; d++) {
+            int l = loop_over(s, f, d);
+            int64_t piece = t > 0 ? p->var[tw_var_size(s, 0, l)].hi : s->op->loop[l].extent;
+            set_size(s, p, t, l, size_of_passes(piece, last > 0 && t == last ? 1 : block[d], array->size[d]));
+            if (t > 0)
+                p->var[tw_var_rule(s, f, t, l)] = (tw_range){1, 1}; /* of a rest no more tiles than it has passes */
+        }
     }
     return true;
 }
@@ -100,6 +113,15 @@ tw_status tw_blocks_part(const tw_space *s, int frame, int k, tw_part **out)
     return TW_OK;
 }
 
+/* All sums of a block stay until they are finished. */
+static void keep_sums(const tw_space *s, tw_part *p)
+{
+    int output = tw_op_output(s->op);
+    int var = tw_var_keep(s, &s->frame[p->frame], tw_path_innermost(s->path[output]), output);
+    for (int32_t kept = (int32_t)s->op->n_loops; kept > p->var[var].lo; kept--)
+        if (tw_part_may_choose(s, p, var, kept)) p->var[var] = (tw_range){kept, kept};
+}
+
 tw_status tw_blocks_complete(const tw_space *s, int k, tw_part *p, tw_part **out)
 {
     const tw_frame *f = &s->frame[p->frame];
@@ -111,5 +133,7 @@ tw_status tw_blocks_complete(const tw_space *s, int k, tw_part *p, tw_part **out
     for (int t = 0; t < f->n_tiled; t++)
         if (!tw_part_set_order(s, p, t, order) || !tw_part_complete(s, p)) return TW_OK;
     for (int i = f->keep; i < f->n_vars; i++) p->var[i] = (tw_range){0, INT32_MAX};
-    return tw_closed_complete(s, &least, p, out);
+    TW_TRY(tw_closed_complete(s, &least, p, out));
+    if (*out && f->n_tiled > 1) keep_sums(s, *out);
+    return TW_OK;
 }

@@ -11,6 +11,8 @@
 /* Whether blocks can be made in the frame. */
 bool tw_blocks_suit(const tw_space *space, int frame);
 bool tw_blocks_have(const tw_space *space, int frame, int k); /* whether there is a k-th */
+/* The k-th makes its steps as long as so many others: 0 is tried first. */
+int tw_blocks_step(int k);
 /* The k-th, of which sizes are chosen; NULL in *out when the space does not have it. */
 TW_NODISCARD tw_status tw_blocks_part(const tw_space *space, int frame, int k, tw_part **out);
 /* Chooses its order; *out is a mapping that keeps what spares the movers most, NULL when the space does not have it. */

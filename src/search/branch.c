@@ -706,6 +706,16 @@ static tw_status try_first(branch *b, const tw_part *part)
     return end_climb(b, t, tw_seed_choices(&(tw_climb){b->space, b->goals, &judge, &t->at, LOOKS}, part));
 }
 
+/* The mapping as it is, with a few choices of buffers. */
+static tw_status try_quickly(branch *b, tw_part *part)
+{
+    task *t = &b->task[0];
+    TW_TRY(begin_task(b, t, 0, 0));
+    t->at = part;
+    tw_judge judge = judge_of(t, task_ignored);
+    return end_climb(b, t, tw_leaf_quick(b->space, b->goals, part, &judge));
+}
+
 /* Every way in which a frame's tiles may grow, those of equal tiles once; or until there is a mapping. */
 static tw_status run_first_frame(branch *b, int frame, bool one)
 {
@@ -993,11 +1003,12 @@ typedef struct block { /* of a frame */
 static int compare_blocks(const void *a, const void *b)
 {
     const block *x = a, *y = b;
+    if (tw_blocks_step(x->k) != tw_blocks_step(y->k)) return tw_blocks_step(x->k) - tw_blocks_step(y->k);
     if (x->bound.of[0] != y->bound.of[0]) return x->bound.of[0] < y->bound.of[0] ? -1 : 1;
     return x->frame != y->frame ? x->frame - y->frame : x->k - y->k;
 }
 
-/* Makes a list of the blocks whose bounds are below the best, the lowest first. */
+/* Makes a list of the blocks whose bounds are below the best: of each length of steps in turn, the lowest first. */
 static tw_status list_blocks(branch *b, int most, block *list, int *n)
 {
     *n = 0;
@@ -1024,7 +1035,7 @@ static tw_status try_block(branch *b, const block *asked)
     TW_TRY(tw_blocks_part(b->space, asked->frame, asked->k, &part));
     if (!part) return TW_OK;
     tw_status status = tw_blocks_complete(b->space, asked->k, part, &whole);
-    if (status == TW_OK && whole) status = try_first(b, whole);
+    if (status == TW_OK && whole) status = try_quickly(b, whole);
     free(whole);
     free(part);
     return status;
@@ -1033,7 +1044,7 @@ static tw_status try_block(branch *b, const block *asked)
 /* Mappings whose blocks of sums suit an array. */
 static tw_status run_blocks(branch *b)
 {
-    enum { MOST = 128, TRIES = 8 };
+    enum { MOST = 1024, TRIES = 24 };
     block list[MOST];
     int n;
     if (!has_shortlist(b) || b->goals->goal[0].measure != TW_CYCLES) return TW_OK;

@@ -48,7 +48,8 @@ static int64_t way_in(const tw_view *v, int o, const route *r, int i, int j,
     return cycles;
 }
 
-/* The way in of all inputs that an engine carries, one behind the other; 0: it carries none. */
+/* The way in of all inputs that an engine carries, one behind the other; 0: it carries none. An input whose first tile may have no
+ * units does not come. */
 static int64_t fill_through(const tw_view *v, int e, const route *way, const int64_t (*units)[TW_MAX_OPERANDS])
 {
     const tw_space *s = v->s;
@@ -56,7 +57,7 @@ static int64_t fill_through(const tw_view *v, int e, const route *way, const int
     int64_t before = INT64_MAX, all = 0, best = INT64_MAX, busy[TW_MAX_OPERANDS];
     for (int o = 0; o < tw_op_output(s->op); o++) {
         int k = step_of(s, &way[o], o, e);
-        if (k < 0) continue;
+        if (k < 0 || units[v->f->n_tiled - 1][o] == 0) continue;
         int64_t moved = units[v->f->grain[way[o].memory[k]]][o];
         before = tw_min(before, way_in(v, o, &way[o], 0, k, units));
         busy[o] = tw_cost_by_shape(&engine->cost) ? cost_of(v, e, moved) : tw_engine_busy(engine, tw_max(1, moved));
@@ -64,7 +65,7 @@ static int64_t fill_through(const tw_view *v, int e, const route *way, const int
     }
     if (before == INT64_MAX) return 0;
     for (int o = 0; o < tw_op_output(s->op); o++) { /* which one comes last */
-        int k = step_of(s, &way[o], o, e);
+        int k = units[v->f->n_tiled - 1][o] > 0 ? step_of(s, &way[o], o, e) : -1;
         if (k >= 0) best = tw_min(best, tw_sat_add(all - busy[o], way_in(v, o, &way[o], k, way[o].n, units)));
     }
     return tw_sat_add(before, best);
@@ -75,7 +76,8 @@ static int64_t fill_in(const tw_view *v, const route *way, const int64_t (*units
 {
     const tw_space *s = v->s;
     int64_t fill = 0;
-    for (int o = 0; o < tw_op_output(s->op); o++) fill = tw_max(fill, way_in(v, o, &way[o], 0, way[o].n, units));
+    for (int o = 0; o < tw_op_output(s->op); o++)
+        if (units[v->f->n_tiled - 1][o] > 0) fill = tw_max(fill, way_in(v, o, &way[o], 0, way[o].n, units));
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
         if (engine->kind != TW_MOVES || engine->count > 1 || engine->joins) continue;
@@ -126,7 +128,7 @@ static int64_t stretched(const tw_view *v, int d, int t, int l, bool last)
     if (v->f->loops[d] != 1u << l || len >= extent) return len;
     int64_t spare = tw_cdiv(extent, size) * size - extent;
     if (last && t == 0) len = tw_max(len, tw_fit_last(extent, v->p->var[tw_var_size(s, 0, l)], size, spare));
-    return tw_fit_longer(len, size, spare);
+    return last ? tw_fit_longer(len, size, spare) : tw_fit_longest(extent, t, len, size, spare);
 }
 
 /* Raises lengths of tiles of each level to what they are at least where the loops over these dimensions of the array take no pass
@@ -141,7 +143,7 @@ static void stretch(const tw_view *v, unsigned dims, bool last, int operand, int
             len[l] = last ? v->last[t][l] : v->lo[t][l];
             if (d >= 0 && (dims >> d & 1)) len[l] = stretched(v, d, t, l, last);
         }
-        units[t][operand] = tw_view_units(v, operand, len);
+        units[t][operand] = last ? tw_view_units(v, operand, len) : tw_view_first_units(v, operand, len);
     }
 }
 
@@ -163,7 +165,7 @@ static int64_t compute_and_ends(const tw_view *v, const route *way, tw_ends *end
     if (wasted) return least;
     for (int o = 0; o < output; o++) stretch(v, dims, false, o, units);
     stretch(v, dims, true, output, units);
-    if (!v->hollow) fill = tw_max(fill, fill_in(v, way, units));
+    fill = tw_max(fill, fill_in(v, way, units));
     drain = tw_max(drain, way_in(v, output, &way[output], 0, way[output].n, units));
     for (int d = 0; d < cost->array.n_dims; d++) wasted |= v->passes[d] > tw_view_passes_whole(v, d);
     if (!wasted) ends->stretched = drain;
@@ -206,17 +208,19 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
     route way[TW_MAX_OPERANDS];
     for (int o = 0; o <= output; o++) way[o] = route_of(s, o);
     const route *out = &way[output];
-    /* The first executions may read padding alone: then nothing comes before them. */
-    const int64_t(*first)[TW_MAX_OPERANDS] = v->hollow ? v->small_units : v->lo_units;
+    int64_t first[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* what a mover carries first, of each operand */
+    for (int t = 0; t < v->f->n_tiled; t++)
+        for (int o = 0; o < output; o++)
+            first[t][o] = v->first_units[v->f->n_tiled - 1][o] > 0 ? v->first_units[t][o] : v->small_units[t][o];
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
-    int64_t fill = v->hollow ? 0 : fill_in(v, way, v->lo_units),
-            drain = way_in(v, output, out, 0, out->n, v->last_units);
+    int64_t fill = fill_in(v, way, v->first_units), drain = way_in(v, output, out, 0, out->n, v->last_units);
     tw_ends ends = {.fill = fill, .exec = tw_engine_busy(mac, 1), .drain = drain, .stretched = drain};
     int64_t rest = tw_cost_cycles(&mac->cost, 1) - tw_engine_busy(mac, 1);
     int64_t compute = compute_and_ends(v, way, &ends);
     look_beside(v, way, first, &ends);
     ends.outer = way_in(v, output, out, 0, out->n - 1, v->last_units);
     ends.leaving = way_in(v, output, out, 0, out->n - 1, v->small_units);
+    compute = tw_max(compute, tw_start_alone(v, &ends));
     compute = tw_sat_add(tw_max(compute, tw_start_least(v, &ends, compute)), rest);
     tw_view_raise(v, tw_sat_add(launch_of(s), compute), TW_BOUND_COMPUTE, s->machine->compute);
     for (int e = 0; e < s->machine->n_engines; e++) {

@@ -17,6 +17,7 @@ typedef struct play {
     bool waits, begins, ends;
     double arrived; /* when its inputs are there            */
     int unit_of_store;
+    int64_t n_steps; /* so far */
 } play;
 
 /* Units are told off in the order of steps, before loads are put before a store. */
@@ -52,6 +53,7 @@ static void step(play *p, unsigned at_first, unsigned at_last)
     const tw_queue *q = p->q;
     unsigned inside = ((1u << q->n_places) - 1) & ~q->output;
     double arrived = 0;
+    p->n_steps++;
     for (int i = 0; i < q->n_inputs; i++)
         if ((q->first[i] & ~at_first) == 0) arrived = fmax(arrived, serve(p, next_unit(p), 0, q->load[i]));
     if (p->waits) execute(p);
@@ -108,7 +110,7 @@ static double steps_of(const play *p)
     return steps;
 }
 
-double tw_queue_cycles(const tw_queue *q)
+double tw_queue_cycles(const tw_queue *q, int64_t *n_steps)
 {
     enum { MANY = 512 };
     play p = {.q = q, .n_first = MANY, .period = q->units};
@@ -116,5 +118,6 @@ double tw_queue_cycles(const tw_queue *q)
     if (steps_of(&p) > 2 * MANY) p.n_first = p.period = 1;
     run(&p, 0, 0, 0);
     if (p.waits) execute(&p);
+    *n_steps += p.n_steps;
     return now(&p);
 }

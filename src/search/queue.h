@@ -35,6 +35,6 @@ typedef struct tw_queue {
     unsigned first[TW_QUEUE_INPUTS]; /* places that stand on their first index when a tile comes               */
 } tw_queue;
 
-/* Cycles from the first load to the end of the last store. */
-double tw_queue_cycles(const tw_queue *queue);
+/* Cycles from the first load to the end of the last store; the steps that were played for it are added to *n_steps. */
+double tw_queue_cycles(const tw_queue *queue, int64_t *n_steps);
 #endif

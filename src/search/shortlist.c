@@ -21,6 +21,7 @@ enum {
     ALL_LOOKS = 300000,  /* and of all; but of each                               */
     FEW_LOOKS = 5000,    /* so many                                               */
     WEIGH_WORK = 20,     /* of weighing a nest                                    */
+    PLAY_SHARE = 4,      /* so many steps of a queue are a piece of work          */
     MOST_PLACES = TW_SHORTLIST_LEVELS * TW_MAX_LOOPS,
 };
 
@@ -679,7 +680,7 @@ static int64_t queue_cycles(const cook *c, const nest *n, int m, const burden *w
         q.load[q.n_inputs] = transfer_of(c, m, o, kept->transfers, kept->moved, kept->slide >= 0);
         q.first[q.n_inputs++] = kept->first & places;
     }
-    double cycles = q.n_inputs > 0 ? tw_queue_cycles(&q) : 0;
+    double cycles = q.n_inputs > 0 ? tw_queue_cycles(&q, &c->shortlist->n_played) : 0;
     return cycles < 9e18 ? (int64_t)cycles : INT64_MAX;
 }
 
@@ -728,7 +729,7 @@ static void weigh_kept(cook *c, bool slides)
     burden w = {.waits = 0};
     c->slides = slides;
     c->shortlist->n_weighed++;
-    c->left--;
+    c->left -= tw_shortlist_work(c->shortlist) < c->shortlist->most_work ? 1 : c->left;
     if (!keep_most(c, &n, &w) || w.slides != slides) return;
     int64_t cycles = flowing(c, &n, &w), longer = c->execs / c->shortlist->execs;
     for (int m = 1; m < machine->n_memories && is_wanted(c, cycles, c->execs, &w.busy); m++) {
@@ -1143,7 +1144,7 @@ static bool may_slide(const tw_space *s)
 
 int64_t tw_shortlist_work(const tw_shortlist *shortlist)
 {
-    return shortlist->n_looked + WEIGH_WORK * shortlist->n_weighed;
+    return shortlist->n_looked + WEIGH_WORK * shortlist->n_weighed + shortlist->n_played / PLAY_SHARE;
 }
 
 void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *shortlist)

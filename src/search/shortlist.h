@@ -38,6 +38,7 @@ typedef struct tw_shortlist {
     double energy;  /* that it may take, INFINITY: any amount                       */
     int n;
     int64_t n_weighed, n_looked; /* nests, and choices of sizes */
+    int64_t n_played;            /* steps of queues             */
     int64_t most_work;           /* pieces of work that it may take */
     int64_t execs;               /* that count as a cycle           */
     int n_tried;

@@ -27,7 +27,6 @@ typedef struct chooser {
     const tw_space *s;
     const tw_cost_array *array;
     tw_spread usual;
-    bool sparse;                     /* loops may also lie over no dimension: see spread.h */
     int n_loops, loop[TW_MAX_LOOPS]; /* those that are laid over the array, the default's first */
     tw_spread over;                  /* at hand */
     int n;
@@ -57,7 +56,7 @@ static void list_loops(chooser *c)
             if (c->usual.dim[l] == (d + 1) % (c->array->n_dims + 1) && may_lie(c->s, l)) c->loop[c->n_loops++] = l;
     for (;;) {
         double n = 1;
-        for (int i = 0; i < c->n_loops; i++) n *= c->array->n_dims + c->sparse;
+        for (int i = 0; i < c->n_loops; i++) n *= c->array->n_dims;
         if (n <= TW_MOST_CHOICES) return;
         drop_shortest(c);
     }
@@ -111,7 +110,6 @@ static void choose(chooser *c, int i, unsigned used)
         return;
     }
     c->over.dim[c->loop[i]] = 0;
-    if (c->sparse) choose(c, i + 1, used);
     for (int d = 0; d < c->array->n_dims; d++) {
         if (is_mirror(c, d, used)) continue;
         c->over.dim[c->loop[i]] = (int8_t)(d + 1);
@@ -122,8 +120,7 @@ static void choose(chooser *c, int i, unsigned used)
 tw_status tw_spreads_of(const tw_space *s, tw_arena *arena, int *n, tw_spread **out)
 {
     const tw_level_limits *inner = &s->limits.level[s->machine->n_memories - 2];
-    const tw_engine *mac = &s->machine->engine[s->machine->compute];
-    chooser c = {.s = s, .array = array_of(s), .usual = default_of(s), .sparse = mac->late && mac->pipelined};
+    chooser c = {.s = s, .array = array_of(s), .usual = default_of(s)};
     tw_spread *list;
     if (!c.array || inner->has_unroll) {
         TW_ALLOC(arena, list, 1);

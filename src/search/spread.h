@@ -9,9 +9,6 @@
  * in which every loop that may lie over the array does is the best of all, and D dimensions and n loops make D^n frames. Of
  * dimensions of one size those that are used come first: the others mirror them.
  *
- * There is an exception: a pipelined engine that writes at its end is busy to that end when it has to wait there for a buffer, and only for
- * its passes when it has not. Taking a pass more it may come too late to wait. There loops may lie over no dimension, too: (D + 1)^n frames.
- *
  * A mapping says less where that is the same for its tiles: a loop that fills no pass better is left out, and what is the default then
  * is not said at all. */
 #ifndef TW_SEARCH_SPREAD_H

@@ -12,6 +12,7 @@ typedef struct start {
     int64_t room;                /* in it, for sums                                           */
     bool one_buffer;             /* two tiles have no room in it                              */
     int64_t points[TW_MAX_DIMS]; /* over each dimension                                       */
+    int64_t pair[TW_MAX_DIMS];   /* of them in the largest tile, at least                     */
     int64_t beside;              /* product of the parallel loops that lie over none          */
     int64_t beside_block;        /* the same of the block, at most                            */
     int64_t reduced;             /* and of the reductions                                     */
@@ -21,6 +22,7 @@ typedef struct start {
     bool single;    /* it is one tile                                            */
     bool outermost; /* it is a tile of the outermost level, which cuts a reduction   */
     int64_t lo[TW_MAX_LOOPS], hi[TW_MAX_LOOPS];
+    int level[TW_MAX_LOOPS];                         /* whose tile it is along the loop, -1: the whole loop */
     int64_t passes[TW_MAX_DIMS], least[TW_MAX_DIMS]; /* and points over each dimension                */
 } start;
 
@@ -75,10 +77,31 @@ int64_t tw_fit_longer(int64_t len, int64_t size, int64_t spare)
     return over == 0 || size - over <= spare ? len : len + size - spare - over;
 }
 
-static int64_t fit_shorter(int64_t len, int64_t size, int64_t spare)
+/* Tiles of level t that are as long as the longest, of `len`, or shorter by one; at least. Level 0 cuts the loop either evenly, then
+ * all are, or into extent / len of them and a rest. Of the pieces of level 0, of at most P, extent / P are of P or P - 1; with
+ * j len < P <= (j + 1) len each of them has j such tiles or more, and j max(1, extent / ((j + 1) len)) >= extent / (2 len),
+ * all divisions rounded down: if the maximum is 1, extent < (2 j + 2) len; if it is q > 1, extent < (q + 1) (j + 1) len and
+ * (q + 1) (j + 1) <= 2 q j but for j = 1, where both sides are q, and j = q = 2, where both are 4 at most. */
+static int64_t count_largest(int64_t extent, int t, int64_t len)
+{
+    return t > 1 ? 1 : tw_max(1, extent / ((t + 1) * len));
+}
+
+/* A tile that is one longer than whole passes stands for itself: all others may be shorter by one and leave nothing. */
+int64_t tw_fit_longest(int64_t extent, int t, int64_t len, int64_t size, int64_t spare)
+{
+    int64_t over = len % size, end = len - over + size;
+    if (over == 0 || (over == 1 && size - 1 <= spare)) return len;
+    return tw_max(len, end - spare / count_largest(extent, t, tw_min(end, extent)));
+}
+
+/* The longest such length up to `len`. */
+static int64_t fit_shorter(int64_t extent, int t, int64_t len, int64_t size, int64_t spare)
 {
     int64_t over = len % size;
-    return over == 0 || size - over <= spare ? len : len - over;
+    if (over <= 1 && size - over <= spare) return len;
+    if (over == 0 || size - over <= spare / count_largest(extent, t, len)) return len;
+    return size - 1 <= spare ? len - over + 1 : len - over;
 }
 
 int64_t tw_fit_last(int64_t extent, tw_range largest, int64_t size, int64_t spare)
@@ -170,13 +193,13 @@ static int64_t reading(const start *b, int64_t *all)
     return most;
 }
 
-/* Cycles in which tiles of one buffer leave one after the other, all but the way that the last of them has then left. */
-static int64_t leaving(const start *b)
+/* Cycles in which tiles of one buffer, so many at least, leave one after the other, all but the way that the last of them has then left. */
+static int64_t leaving(const start *b, int64_t tiles)
 {
     const tw_space *s = b->v->s;
     int output = tw_op_output(s->op);
     const tw_engine *mover = &s->machine->engine[s->mover[b->memory][output]];
-    int64_t tiles = count_blocks(b), known = 1;
+    int64_t known = 1;
     for (int l = 0; l < s->op->n_loops; l++)
         if (tw_space_depends(s, output, l)) known = tw_sat_mul(known, b->v->n[b->v->f->n_tiled][l]);
     int64_t busy = tw_busy_of(mover, tw_max(tiles, known), tw_sat_mul(s->least[output], s->elem_units[output]));
@@ -242,10 +265,46 @@ static void weigh(start *b)
     int64_t moving, cycles = tw_sat_add(reading(b, &moving),
                                         tw_sat_add(b->ends->exec, rest > 0 ? tw_busy_of(b->mac, 1, rest) : 0));
     bool alone = !b->mac->late && (b->one_buffer || (b->single && units > b->room / 2));
-    cycles = tw_sat_add(cycles, alone ? leaving(b) : b->ends->stretched);
+    cycles = tw_sat_add(cycles, alone ? leaving(b, count_blocks(b)) : b->ends->stretched);
     if (b->outermost) cycles = tw_sat_add(cycles, waiting(b, block));
     cycles = tw_max(cycles, tw_sat_add(moving, b->ends->exec + b->ends->stretched));
     b->best = tw_min(b->best, cycles);
+}
+
+/* The loop that is alone over dimension d, -1: several are. */
+static int alone_over(const start *b, int d)
+{
+    for (unsigned rest = b->v->f->loops[d]; rest; rest &= rest - 1)
+        if (b->v->s->op->loop[__builtin_ctz(rest)].extent == b->points[d]) return __builtin_ctz(rest);
+    return -1;
+}
+
+/* Points of two loops that share dimension d in the largest tile of any level, at least, where they take so many passes
+ * at most: tiles inside of it are no longer along either. 1: nothing is known. */
+static int64_t least_of_pair(const start *b, int d, int64_t passes)
+{
+    const tw_space *s = b->v->s;
+    int loop[2], n = 0;
+    int64_t least = INT64_MAX;
+    for (unsigned rest = b->v->f->loops[d]; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        if (s->op->loop[l].extent > 1 && n++ < 2) loop[n - 1] = l;
+    }
+    const tw_pair *pair = n == 2 ? tw_space_pair(s, loop[0], loop[1], b->mac->cost.array.size[d]) : NULL;
+    for (int64_t x = 1; pair && x <= s->op->loop[loop[0]].extent; x++)
+        for (int64_t y = 1; y <= s->op->loop[loop[1]].extent; y++)
+            if (pair->passes[x][y] <= passes) least = tw_min(least, x * y);
+    return least < INT64_MAX ? least : 1;
+}
+
+/* Points over dimension d of a block that takes x passes over it, at least. */
+static int64_t least_points(const start *b, int d, int64_t x)
+{
+    int64_t size = b->mac->cost.array.size[d], spare = b->v->passes[d] * size - b->points[d];
+    int64_t least = tw_max(x * size - spare, b->pair[d]);
+    int l = alone_over(b, d);
+    return l >= 0 && b->level[l] >= 0 ? tw_fit_longest(b->points[d], b->level[l], tw_max(1, least), size, spare)
+                                      : least;
 }
 
 /* All numbers of passes that the block may take over dimension d and those behind it. */
@@ -262,8 +321,9 @@ static void choose_passes(start *b, int d)
         hi = tw_sat_mul(hi, b->hi[__builtin_ctz(rest)]);
     }
     for (int64_t x = tw_cdiv(lo, size); x <= b->v->passes[d] && b->best > b->known; x++) {
-        int64_t least = tw_max(lo, b->points[d] - (b->v->passes[d] - x) * size);
+        int64_t least = tw_max(lo, least_points(b, d, x));
         if (b->single && parallel) least = tw_max(least, (x - 1) * size + 1);
+        if (least > x * size) continue;
         if (least > hi || (parallel && least > b->room)) break;
         b->passes[d] = x;
         b->least[d] = least;
@@ -281,6 +341,7 @@ static void choose_block(start *b, int t, unsigned inside)
         bool piece = inside >> l & 1, whole = (v->s->reductions >> l & 1) || (piece && t == 0);
         b->lo[l] = whole ? extent : b->tile_lo[t - piece][l];
         b->hi[l] = whole ? extent : b->tile_hi[t - piece][l];
+        b->level[l] = whole ? -1 : t - piece;
     }
     b->single = inside == 0 && t == v->f->n_tiled - 1;
     b->outermost = inside == 0 && t == 0 && !b->single;
@@ -381,40 +442,110 @@ static bool look_at_tiles(start *b)
         int64_t size = alone ? b->mac->cost.array.size[d] : 1, spare = alone ? v->passes[d] * size - extent : 0;
         for (int t = 0; t < v->f->n_tiled; t++) {
             /* Tiles that a machine takes may be longer than the loop. */
-            b->tile_lo[t][l] = tw_fit_longer(tw_min(v->lo[t][l], extent), size, spare);
-            b->tile_hi[t][l] = fit_shorter(tw_min(v->hi[t][l], extent), size, spare);
+            b->tile_lo[t][l] = tw_fit_longest(extent, t, tw_min(v->lo[t][l], extent), size, spare);
+            b->tile_hi[t][l] = fit_shorter(extent, t, tw_min(v->hi[t][l], extent), size, spare);
             if (b->tile_lo[t][l] > b->tile_hi[t][l]) return false;
         }
     }
     return true;
 }
 
-/* Whether two of the innermost tiles have no room for their sums. */
-static bool has_one_buffer(const start *b)
+/* Whether start.h says something about programs of the part; then what does not depend on blocks is filled in. */
+static bool start_of(const tw_view *v, const tw_ends *ends, int64_t known, start *b)
+{
+    const tw_space *s = v->s;
+    const tw_engine *mac = &s->machine->engine[s->machine->compute];
+    int output = tw_op_output(s->op);
+    *b = (start){.v = v, .ends = ends, .mac = mac, .known = known, .best = INT64_MAX};
+    if (mac->cost.kind != TW_COST_ARRAY || mac->cost.array.stationary || mac->count > 1 || v->skips) return false;
+    if ((s->resident >> output & 1) || s->machine->pads) return false;
+    b->n_dims = mac->cost.array.n_dims;
+    b->memory = tw_path_innermost(s->path[output]);
+    b->room = room_for_sums(v, b->memory);
+    look_at_loops(b);
+    return true;
+}
+
+/* ---- one buffer of sums ---- */
+
+/* Points over dimension d of the largest innermost tile, at least, where the dimension takes `more` passes than the part has at least. */
+static int64_t least_tile(const start *b, int d, int64_t more)
+{
+    const tw_view *v = b->v;
+    int last = v->f->n_tiled - 1, l = alone_over(b, d);
+    int64_t size = b->mac->cost.array.size[d], passes = v->passes[d] + more, product = 1;
+    int64_t spare = passes * size - b->points[d];
+    for (unsigned rest = v->f->loops[d] & ~v->s->reductions; rest; rest &= rest - 1)
+        product = tw_sat_mul(product, tw_min(v->lo[last][__builtin_ctz(rest)], b->points[d]));
+    if (v->f->loops[d] & v->s->reductions) return product;
+    return l >= 0 ? tw_fit_longest(b->points[d], last, product, size, spare)
+                  : tw_max(product, least_of_pair(b, d, passes));
+}
+
+/* Units of the sums of the largest innermost tile, at least, with so many more passes over each dimension. */
+static int64_t least_sums(const start *b, const int64_t more[TW_MAX_DIMS])
 {
     const tw_space *s = b->v->s;
     int output = tw_op_output(s->op), last = b->v->f->n_tiled - 1;
     int64_t units = tw_min(s->partial_units, s->elem_units[output]);
     for (int l = 0; l < s->op->n_loops; l++)
-        if (tw_space_depends(s, output, l)) units = tw_sat_mul(units, b->tile_lo[last][l]);
-    return units > b->room / 2;
+        if (tw_space_depends(s, output, l) && b->v->f->over.dim[l] == 0)
+            units = tw_sat_mul(units, tw_min(b->v->lo[last][l], s->op->loop[l].extent));
+    for (int d = 0; d < b->n_dims; d++) units = tw_sat_mul(units, least_tile(b, d, more[d]));
+    return units;
+}
+
+/* Cycles of a program with so many more passes over each dimension. Where two of the largest tiles have no room, one is there at a
+ * time: the array waits while it leaves, and each sum leaves once or more. */
+static int64_t with_passes(const start *b, const int64_t more[TW_MAX_DIMS], bool *alone)
+{
+    int64_t passes = tw_sat_mul(b->beside, b->reduced);
+    for (int d = 0; d < b->n_dims; d++) passes = tw_sat_mul(passes, b->v->passes[d] + more[d]);
+    int64_t cycles = tw_sat_add(b->ends->fill, tw_busy_of(b->mac, b->v->execs[b->v->f->n_tiled], passes));
+    *alone = least_sums(b, more) > b->room / 2;
+    return tw_sat_add(cycles, *alone ? leaving(b, 1) : b->ends->drain);
+}
+
+/* The least over all numbers of more passes over dimension d and those behind it: no more help when two buffers have room, or when
+ * they take longer than what is known. */
+static void choose_more(start *b, int d, int64_t more[TW_MAX_DIMS])
+{
+    enum { MOST = 8 };
+    for (more[d] = 0;; more[d]++) {
+        bool alone;
+        for (int k = d + 1; k < b->n_dims; k++) more[k] = 0;
+        int64_t cycles = with_passes(b, more, &alone);
+        if (cycles >= b->best && (!alone || cycles - leaving(b, 1) >= b->best)) return;
+        if (more[d] == MOST) { /* whatever buffers there are then */
+            b->best = tw_min(b->best, alone ? cycles - leaving(b, 1) : cycles);
+            return;
+        }
+        if (d + 1 < b->n_dims)
+            choose_more(b, d + 1, more);
+        else
+            b->best = tw_min(b->best, cycles);
+        if (!alone) return;
+    }
+}
+
+int64_t tw_start_alone(const tw_view *v, const tw_ends *ends)
+{
+    start b;
+    int64_t more[TW_MAX_DIMS] = {0};
+    if (!start_of(v, ends, 0, &b) || b.mac->late) return 0;
+    if (least_sums(&b, more) <= b.room / 2) return 0;
+    choose_more(&b, 0, more);
+    return b.best;
 }
 
 int64_t tw_start_least(const tw_view *v, const tw_ends *ends, int64_t known)
 {
-    const tw_space *s = v->s;
-    const tw_engine *mac = &s->machine->engine[s->machine->compute];
-    int output = tw_op_output(s->op);
-    start b = {.v = v, .ends = ends, .mac = mac, .known = known, .best = INT64_MAX};
-    if (mac->cost.kind != TW_COST_ARRAY || mac->cost.array.stationary || mac->count > 1 || v->skips) return 0;
-    if ((s->resident >> output & 1) || s->machine->pads || s->plain == 0) return 0;
-    b.n_dims = mac->cost.array.n_dims;
-    b.memory = tw_path_innermost(s->path[output]);
-    b.room = room_for_sums(v, b.memory);
-    look_at_loops(&b);
+    start b;
+    if (v->s->plain == 0 || !start_of(v, ends, known, &b)) return 0;
     b.best = with_more_passes(&b);
     if (b.best <= known || !look_at_tiles(&b)) return b.best;
-    b.one_buffer = has_one_buffer(&b);
+    for (int d = 0; d < b.n_dims; d++) b.pair[d] = least_of_pair(&b, d, v->passes[d]);
+    b.one_buffer = least_sums(&b, (int64_t[TW_MAX_DIMS]){0}) > b.room / 2;
     b.best = tw_min(b.best, with_leaving_sums(&b));
     if (b.best > known) choose_blocks(&b);
     return b.best;

@@ -34,8 +34,14 @@ typedef struct tw_ends { /* of a program, in cycles */
 
 /* Cycles of a program of the part at least; 0: nothing is known. Nothing that is not above `known` is worth finding out. */
 int64_t tw_start_least(const tw_view *view, const tw_ends *ends, int64_t known);
+/* The same where no two of the largest tiles have room for their sums; 0: they do, or may. More passes over the array may make tiles
+ * small enough: that is weighed against waiting. */
+int64_t tw_start_alone(const tw_view *view, const tw_ends *ends);
 /* The least length from `len` on that fills passes over a dimension of `size` units but for `spare` units. */
 int64_t tw_fit_longer(int64_t len, int64_t size, int64_t spare);
+/* The same of the longest tile of level t along a loop that is alone over the dimension, where `spare` units are left over in all
+ * passes together: the loop has many such tiles, and each of them leaves as much. */
+int64_t tw_fit_longest(int64_t extent, int t, int64_t len, int64_t size, int64_t spare);
 /* The last tile of a loop that is cut once, at least, when its largest tile is one of these and every tile fills its passes like that. */
 int64_t tw_fit_last(int64_t extent, tw_range largest, int64_t size, int64_t spare);
 /* Operands whose elements are all different for all indices of the loops that shift no window, these being where no index lies in

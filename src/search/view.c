@@ -58,6 +58,18 @@ int64_t tw_view_units(const tw_view *v, int o, const int64_t *len)
     return v->s->elem_units[o] * tw_footprint_least(v->s, o, len);
 }
 
+/* Programs run every loop upwards from its lowest index, so the first tile is a box at the origin, and as long as the largest.
+ * A longer one has all elements of a shorter one. */
+int64_t tw_view_first_units(const tw_view *v, int o, const int64_t *len)
+{
+    const tw_space *s = v->s;
+    tw_box box = tw_box_of_op(s->op);
+    tw_region region;
+    if (!(s->clipped >> o & 1)) return tw_view_units(v, o, len);
+    for (int l = 0; l < s->op->n_loops; l++) box.span[l].hi = tw_min(box.span[l].hi, len[l]);
+    return s->elem_units[o] * tw_region_of(&s->op->operand[o], &box, &region);
+}
+
 static int64_t output_slots(const tw_view *v, int t);
 static void count_passes(tw_view *v);
 
@@ -110,6 +122,7 @@ static void look_at_ends(tw_view *v, int t, bool even[TW_MAX_LOOPS])
                                : small & s->loops[o] ? tw_view_units(v, o, v->small[t])
                                                      : v->lo_units[t][o];
         v->last_units[t][o] = last & s->loops[o] ? tw_view_units(v, o, v->last[t]) : v->lo_units[t][o];
+        v->first_units[t][o] = s->clipped >> o & 1 ? tw_view_first_units(v, o, v->lo[t]) : v->lo_units[t][o];
     }
 }
 

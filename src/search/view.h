@@ -43,6 +43,7 @@ typedef struct tw_view { /* of a part */
     int64_t slot_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* of a buffer: its largest tile may have less padding
                                                                than one of the lengths in lo at an edge       */
     int64_t small_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* of one of those in small                 */
+    int64_t first_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* of the first tile; 0: it may have none   */
     int64_t last_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* of one of those in last                  */
     unsigned surely[TW_MAX_MEMORIES], may[TW_MAX_MEMORIES]; /* loops that it cuts, and may cut          */
     int64_t output_slots[TW_MAX_MEMORIES];                  /* that it needs at least                   */
@@ -52,6 +53,8 @@ typedef struct tw_view { /* of a part */
 /* `out` may be NULL when nothing is raised. */
 void tw_view_of(const tw_space *space, const tw_part *part, tw_least *out, tw_view *view);
 int64_t tw_view_units(const tw_view *v, int operand, const int64_t *len);
+/* The same of the tile that is executed first, at the lowest index of every loop; 0: all of it may be padding. */
+int64_t tw_view_first_units(const tw_view *v, int operand, const int64_t *len);
 /* Fewest buffers of each operand in memory m, and the units of one. */
 void tw_view_slots(const tw_view *v, int m, int64_t count[TW_MAX_OPERANDS], int64_t units[TW_MAX_OPERANDS]);
 /* Points of a tile whose buffers fit into memory m, at most (Loomis-Whitney with all three footprints alike). */

@@ -140,7 +140,7 @@ static void collect_waits(const tw_async *s, command *c, const tw_instr *in)
     if (in->op == TW_LOAD && in->src[0] < 0 && (in->partial || in->crosses))
         wait_for(&c->data, &s->returned[in->tile]);
     if (in->dst < 0) return;
-    if (in->takes && in->op == TW_EXEC && s->engine[in->engine].late) {
+    if (in->takes && in->op == TW_EXEC && s->engine[in->engine].late && !s->buffer[in->dst].circular) {
         c->late = &s->unused[in->dst];
         return;
     }
@@ -228,7 +228,10 @@ static tw_status schedule(tw_async *s, command *c)
     TW_TRY(price(s, engine, priced, c->work));
     c->end = c->start + priced->cycles;
     c->busy_end = c->own_end = c->start + priced->busy;
-    if (c->late && c->late->at > c->end) c->end = c->busy_end = c->late->at;
+    int64_t stall =
+        c->late ? tw_max(0, c->late->at - c->end) : 0; /* at its end, so long is its engine busy besides */
+    c->end += stall;
+    c->busy_end += stall;
     if (s->ports && first->op != TW_EXEC) pass_ports(s, c);
     if (c->end < INT64_MAX / 2) return TW_OK;
     return tw_diag_error(s->diag, s->loc, "the time of '%s' exceeds 2^62 cycles", s->name);
@@ -467,6 +470,11 @@ int64_t tw_async_ready(tw_async *s, tw_event *event, int n)
     command c = {.event = event, .n = n};
     look(s, &c);
     return c.start;
+}
+
+void tw_async_follow(tw_async *s, int from, int to)
+{
+    if (s->unused[from].at > s->unused[to].at) copy_moment(s, &s->unused[to], &s->unused[from]);
 }
 
 tw_status tw_async_command_run(tw_async *s, tw_event *event, int n)

@@ -84,6 +84,8 @@ typedef struct tw_async_command {
 TW_NODISCARD tw_status tw_async_init(tw_async *s, tw_arena *arena);
 /* When the command of these n events could start, as far as data, credits and its engine go. */
 int64_t tw_async_ready(tw_async *s, tw_event *event, int n);
+/* The buffer `to` is not free before `from` is, as it stands. */
+void tw_async_follow(tw_async *s, int from, int to);
 /* Runs it: as soon as it can. */
 TW_NODISCARD tw_status tw_async_command_run(tw_async *s, tw_event *event, int n);
 /* Shares of the critical path, and what is wrong with the totals, when all commands have run. */

@@ -6,12 +6,17 @@
 #include "sim/fanout.h"
 #include "sim/port.h"
 
+#include <string.h>
+
 typedef struct stream { /* of one group */
     tw_nest_cursor *cursor;
     tw_event *event; /* of the step at hand */
     int n, next;
     bool over;
+    int64_t ready; /* not before then it can start; HELD_UP: it must not yet, or there is nothing left */
 } stream;
+
+static const int64_t HELD_UP = INT64_MAX;
 
 typedef struct runner {
     const tw_joint *joint;
@@ -19,6 +24,13 @@ typedef struct runner {
     stream *stream;
     tw_joint_timeline *out;
     __int128 energy_fj;
+    bool brief;
+    bool freed; /* something that groups wait for has come since they were looked at          */
+    int *open;  /* per tensor: groups that make it and have commands left                     */
+    bool any_resident;
+    int *readers;    /* per resident tensor: groups that are not done with it                      */
+    int32_t *left;   /* per buffer: times that it is still given back; NULL: none share addresses  */
+    int32_t *before; /* per buffer: those that it follows and that are not given back for good     */
 } runner;
 
 /* ---- streams ---- */
@@ -27,18 +39,36 @@ static tw_status explain(const runner *r, int g, int why)
 {
     if (why == -1) return TW_ERR_NOMEM;
     const tw_group_map *map = r->joint->nest[g].map;
+    if (why == -3)
+        return tw_diag_infeasible(r->clock.diag, map->loc,
+                                  "a window of group '%s' cannot slide: what is new is not read in the same step",
+                                  map->name);
     return tw_diag_infeasible(r->clock.diag, map->loc, "more than %d buffers of group '%s' are given back at once",
                               TW_MAX_GIVES, map->name);
 }
 
-/* Whether the group has a next command, after the groups that it waits for. */
-static bool may_go(const runner *r, int g)
+/* Whether the buffer belongs to another group: it holds a resident tensor. */
+static bool is_elsewhere(const runner *r, const tw_instr *in, int32_t buffer)
 {
-    const tw_nest *nest = &r->joint->nest[g];
-    if (r->stream[g].over) return false;
-    for (int i = 0; i < nest->n_after; i++)
-        if (!r->stream[nest->after[i]].over) return false;
-    return true;
+    return buffer >= 0 && r->joint->buffer[buffer].group != in->group;
+}
+
+/* Whether the next command of the group has to wait until others have come: who loads or reads what other groups make, until these have no
+ * commands left, and who takes a buffer for the first time for the last use of those whose addresses it has. */
+static bool is_held_up(const runner *r, int g)
+{
+    const stream *s = &r->stream[g];
+    const tw_instr *in = &s->event[s->next].instr;
+    if (in->op == TW_LOAD && in->crosses && r->open[in->tile] > 0) return true;
+    for (int i = 0; i < in->n_src && r->any_resident; i++)
+        if (is_elsewhere(r, in, in->src[i]) && r->open[r->joint->buffer[in->src[i]].operand] > 0) return true;
+    return r->before && in->takes && r->before[in->dst] > 0;
+}
+
+static void look(runner *r, int g)
+{
+    stream *s = &r->stream[g];
+    s->ready = s->over || is_held_up(r, g) ? HELD_UP : tw_async_ready(&r->clock, &s->event[s->next], 1);
 }
 
 static tw_status refill(runner *r, int g)
@@ -49,22 +79,61 @@ static tw_status refill(runner *r, int g)
     s->n = tw_nest_cursor_next(s->cursor, &s->event);
     if (s->n < 0) return explain(r, g, s->n);
     s->over = s->n == 0;
+    if (s->over) r->freed |= --r->open[tw_joint_output(r->joint, g)] == 0;
     return TW_OK;
 }
 
-/* The group whose next command can start first; -1: all are over. */
+/* Each group that reads a resident tensor is done with it once; the last one gives it back. */
+static void share_gives(runner *r, tw_instr *in)
+{
+    int n = 0;
+    for (int i = 0; i < in->n_gives; i++) {
+        int32_t b = in->gives[i];
+        bool kept = is_elsewhere(r, in, b) && --r->readers[r->joint->buffer[b].operand] > 0;
+        if (!kept) in->gives[n++] = b;
+        if (kept && r->left) r->left[b]--;
+    }
+    in->n_gives = (int16_t)n;
+}
+
+/* What is given back for good frees those that follow it. */
+static void free_heirs(runner *r, const tw_instr *in)
+{
+    const tw_heirs *h = &r->joint->heirs;
+    for (int i = 0; i < in->n_gives && r->left; i++) {
+        int32_t b = in->gives[i];
+        if (--r->left[b] > 0) continue;
+        for (int32_t k = h->first[b]; k < h->first[b + 1]; k++) {
+            tw_async_follow(&r->clock, b, h->heir[k]);
+            r->freed |= --r->before[h->heir[k]] == 0;
+        }
+    }
+}
+
+/* The first of those with the least time. */
+static int first_of(const runner *r)
+{
+    int best = 0;
+    for (int g = 1; g < r->joint->n_nests; g++)
+        if (r->stream[g].ready < r->stream[best].ready) best = g;
+    return best;
+}
+
+/* The group whose next command can start first; -1: all are over. A time that was found before may only have become later, so that the
+ * least one is looked at again until it stays the least. */
 static int choose(runner *r)
 {
-    int best = -1;
-    int64_t first = INT64_MAX;
-    for (int g = 0; g < r->joint->n_nests; g++) {
-        if (!may_go(r, g)) continue;
-        stream *s = &r->stream[g];
-        if (r->joint->n_nests == 1) return g;
-        int64_t ready = tw_async_ready(&r->clock, &s->event[s->next], 1);
-        if (best < 0 || ready < first) best = g, first = ready;
+    for (int g = 0; g < r->joint->n_nests && r->freed; g++)
+        if (r->stream[g].ready == HELD_UP) look(r, g);
+    r->freed = false;
+    for (;;) {
+        int best = first_of(r);
+        int64_t before = r->stream[best].ready;
+        if (before == HELD_UP) return -1;
+        if (r->joint->n_nests == 1) return best;
+        look(r, best);
+        if (r->stream[best].ready == before) return best;
     }
-    return best;
 }
 
 /* ---- what a command adds ---- */
@@ -112,9 +181,26 @@ static void add_span(runner *r, const tw_event *event)
 
 /* ---- the whole ---- */
 
+/* How long buffers of each stay are held, from the first to the last. */
+static void add_life(runner *r, const tw_event *event)
+{
+    const tw_instr *in = &event->instr;
+    const tw_buffer *buffer = r->joint->buffer;
+    if (in->takes) {
+        bool late = in->op == TW_EXEC && r->clock.engine[in->engine].late;
+        tw_span *life = &r->out->life[buffer[in->dst].pool];
+        life->lo = tw_min(life->lo, late ? event->end_cycle : event->start_cycle);
+    }
+    for (int i = 0; i < in->n_gives; i++) {
+        tw_span *life = &r->out->life[buffer[in->gives[i]].pool];
+        life->hi = tw_max(life->hi, event->busy_end);
+    }
+}
+
 static tw_status see(void *user, const tw_rowset *row)
 {
     add_span(user, row->event);
+    add_life(user, row->event);
     return TW_OK;
 }
 
@@ -139,6 +225,30 @@ static tw_status find_engines(runner *r, tw_arena *scratch)
     return TW_OK;
 }
 
+static tw_status init_heirs(runner *r, tw_arena *scratch)
+{
+    const tw_heirs *h = &r->joint->heirs;
+    size_t n = (size_t)r->joint->n_buffers;
+    if (!r->joint->any_shares) return TW_OK;
+    TW_ALLOC(scratch, r->left, r->joint->n_buffers + 1);
+    TW_ALLOC(scratch, r->before, r->joint->n_buffers + 1);
+    memcpy(r->left, h->n_gives, n * sizeof *r->left);
+    memcpy(r->before, h->n_before, n * sizeof *r->before);
+    return TW_OK;
+}
+
+static tw_status init_residents(runner *r, tw_arena *scratch)
+{
+    TW_ALLOC(scratch, r->readers, r->joint->model->n_tensors);
+    for (int i = 0; i < r->joint->n_stays; i++) {
+        const tw_stay *s = r->joint->stay[i];
+        if (s->from != TW_FROM_GROUP) continue;
+        r->readers[s->tensor]++;
+        r->any_resident = true;
+    }
+    return TW_OK;
+}
+
 static tw_status init(runner *r, const tw_work *work)
 {
     const tw_platform *platform = r->joint->platform;
@@ -160,6 +270,10 @@ static tw_status init(runner *r, const tw_work *work)
     TW_ALLOC(work->arena, r->out->no_data, (int64_t)platform->n_engines * r->joint->n_stays);
     TW_ALLOC(work->arena, r->out->no_credit, (int64_t)platform->n_engines * r->joint->n_stays);
     for (int e = 0; e < platform->n_engines; e++) r->out->first_wait[e] = -1;
+    TW_ALLOC(work->arena, r->out->life, r->joint->n_stays);
+    for (int i = 0; i < r->joint->n_stays; i++) r->out->life[i].lo = INT64_MAX;
+    TW_ALLOC(work->scratch, r->open, r->joint->model->n_tensors);
+    for (int g = 0; g < r->joint->n_nests; g++) r->open[tw_joint_output(r->joint, g)]++;
     TW_ALLOC(work->scratch, r->stream, r->joint->n_nests);
     for (int g = 0; g < r->joint->n_nests; g++)
         if (!(r->stream[g].cursor = tw_nest_cursor_new(r->joint, g, work->scratch))) return TW_ERR_NOMEM;
@@ -173,9 +287,11 @@ static tw_status init(runner *r, const tw_work *work)
     r->clock.first_wait = r->out->first_wait;
     r->clock.engine = engine;
     r->clock.n_engines = platform->n_engines;
-    r->clock.width = (int)tw_max(TW_PATH_NARROW, platform->n_engines);
+    if (!r->brief) r->clock.width = (int)tw_max(TW_PATH_NARROW, platform->n_engines);
     if (platform->n_ports > 0 && !(r->clock.ports = tw_ports_new(platform, work->scratch))) return TW_ERR_NOMEM;
     TW_TRY(find_engines(r, work->scratch));
+    TW_TRY(init_heirs(r, work->scratch));
+    TW_TRY(init_residents(r, work->scratch));
     return tw_async_init(&r->clock, work->scratch);
 }
 
@@ -184,14 +300,20 @@ static bool is_over(void *user) { return tw_deadline_is_over(((const tw_diag *)u
 static tw_status run_streams(runner *r)
 {
     for (int g = 0; g < r->joint->n_nests; g++) TW_TRY(refill(r, g));
+    for (int g = 0; g < r->joint->n_nests; g++) look(r, g);
     for (int g; (g = choose(r)) >= 0;) {
         stream *s = &r->stream[g];
         tw_event *event = &s->event[s->next++];
         if (!tw_meter_add(r->clock.meter, 1)) return TW_STOPPED;
+        if (r->any_resident) share_gives(r, &event->instr);
         TW_TRY(tw_async_command_run(&r->clock, event, 1));
         add_energy(r, &event->instr);
+        free_heirs(r, &event->instr);
         TW_TRY(refill(r, g));
+        look(r, g);
     }
+    for (int g = 0; g < r->joint->n_nests; g++)
+        assert(r->stream[g].over); /* later groups wait for earlier ones alone */
     return TW_OK;
 }
 
@@ -208,6 +330,7 @@ static tw_status finish(runner *r)
         use->memory = r->joint->platform->memory[s->memory].name;
         use->slots = s->slots;
         use->slot_units = s->size;
+        if (s->slides) use->ahead_units = s->ahead;
     }
     if (r->energy_fj > INT64_MAX)
         return tw_diag_error(r->clock.diag, r->clock.loc, "the energy of '%s' exceeds 2^63 fJ", r->clock.name);
@@ -219,10 +342,25 @@ static tw_status run(runner *r, const tw_work *work)
 {
     TW_TRY(init(r, work));
     tw_status status = run_streams(r);
+    if (status == TW_STOPPED && r->clock.meter->done > r->clock.meter->limit) return TW_INFEASIBLE;
     if (status == TW_STOPPED)
         return tw_diag_stopped(work->diag, r->clock.loc, "the simulation of '%s'", r->clock.name);
     TW_TRY(status);
     return finish(r);
+}
+
+static tw_async clock_of(const tw_joint *joint, const tw_row_sink *sink, tw_meter *meter, tw_diag *diag)
+{
+    return (tw_async){.buffer = joint->buffer,
+                      .n_buffers = joint->n_buffers,
+                      .n_pools = joint->n_stays,
+                      .launch = joint->platform->view[0].machine.launch,
+                      .name = joint->model->name,
+                      .loc = joint->nest[0].map->loc,
+                      .sink = sink,
+                      .meter = meter,
+                      .diag = diag,
+                      .n_returned = joint->model->n_tensors};
 }
 
 tw_status tw_joint_run(const tw_joint *joint, const tw_row_sink *sink, const tw_work *work, tw_joint_timeline *out)
@@ -234,20 +372,25 @@ tw_status tw_joint_run(const tw_joint *joint, const tw_row_sink *sink, const tw_
     tw_row_fanout_add(&fanout, (tw_row_sink){see, NULL, &r});
     if (sink) tw_row_fanout_add(&fanout, *sink);
     tw_row_sink all = tw_row_fanout_sink(&fanout);
-    r.clock = (tw_async){.buffer = joint->buffer,
-                         .n_buffers = joint->n_buffers,
-                         .n_pools = joint->n_stays,
-                         .launch = joint->platform->view[0].machine.launch,
-                         .name = joint->model->name,
-                         .loc = joint->nest[0].map->loc,
-                         .sink = &all,
-                         .meter = &meter,
-                         .diag = work->diag,
-                         .sum = &result.sum,
-                         .n_returned = joint->model->n_tensors};
+    r.clock = clock_of(joint, &all, &meter, work->diag);
+    r.clock.sum = &result.sum;
     tw_arena_mark mark = tw_arena_save(work->scratch);
     tw_status status = run(&r, work);
     tw_arena_rewind(work->scratch, mark);
     if (status == TW_OK) *out = result;
+    return status;
+}
+
+tw_status tw_joint_measure(const tw_joint *joint, tw_meter *meter, const tw_work *work, tw_summary *out)
+{
+    tw_joint_timeline result = {0};
+    runner r = {.joint = joint, .out = &result, .brief = true};
+    tw_meter own = {.limit = INT64_MAX, .stopped = is_over, .user = work->diag};
+    r.clock = clock_of(joint, NULL, meter ? meter : &own, work->diag);
+    r.clock.sum = &result.sum;
+    tw_arena_mark mark = tw_arena_save(work->scratch);
+    tw_status status = run(&r, &(tw_work){work->scratch, work->scratch, work->diag});
+    tw_arena_rewind(work->scratch, mark);
+    if (status == TW_OK) *out = result.sum;
     return status;
 }

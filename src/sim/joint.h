@@ -1,8 +1,8 @@
 /* src/sim/joint.h - when every command of a program of groups runs.
  *
  * Each group is a stream in program order; engines run their commands in the order in which they are handed to them. Of the next
- * commands of all groups the one that can start first is next, of equals the group that stands first. A group that reads what
- * another one makes waits until that one has no commands left. docs/design/groups.md, 9 to 11, has the rules. */
+ * commands of all groups the one that can start first is next, of equals the group that stands first. Loads of what
+ * another group makes wait until that one has no commands left. docs/design/groups.md, 9 to 11, has the rules. */
 #ifndef TW_SIM_JOINT_H
 #define TW_SIM_JOINT_H
 #include "program/nest.h"
@@ -22,6 +22,7 @@ typedef struct tw_joint_timeline {
     tw_engine_use *engine;                 /* per engine of the platform                */
     tw_link_count *link;                   /* per stay: what comes into it or, of outputs, leaves it */
     tw_pool_use *pool;                     /* per stay                                  */
+    tw_span *life;                         /* per stay: from its first buffer taken to its last given back */
     tw_joint_span (*op)[TW_MAX_GROUP_OPS]; /* per group and operator               */
     int64_t *port_busy, *port_passed;      /* per port                                  */
     tw_idle *idle;                         /* per engine: of those that compute         */
@@ -34,4 +35,8 @@ typedef struct tw_joint_timeline {
  * of the diagnostics ends it. */
 TW_NODISCARD tw_status tw_joint_run(const tw_joint *joint, const tw_row_sink *sink, const tw_work *work,
                                     tw_joint_timeline *out);
+/* Cycles, counts and energy alone, which is faster; nothing is left in an arena. TW_INFEASIBLE when the meter, which counts commands
+ * and may be NULL, ends it. */
+TW_NODISCARD tw_status tw_joint_measure(const tw_joint *joint, tw_meter *meter, const tw_work *work,
+                                        tw_summary *out);
 #endif

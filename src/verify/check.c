@@ -345,9 +345,8 @@ tw_checker *tw_checker_new(const tw_verify_input *in, tw_arena *arena)
     if (!c->cover || !c->value) return NULL;
     for (int l = 0; l < in->n_levels; l++)
         c->level[l] = (tw_checker_level){.memory = in->level[l].memory, .outer = l ? in->level[l - 1].memory : 0};
-    const tw_buffer **order;
     tw_table_places(c->in.scene, &c->fault);
-    if (!c->fault.set && tw_table_apart(c->in.scene, &c->fault, arena, &order) < 0) return NULL;
+    if (!c->fault.set && !tw_table_apart(c->in.scene, &c->fault, arena)) return NULL;
     if (c->fault.set) return c;
     if (tw_discipline_of(in->machine)->rows)
         follow_levels(c);

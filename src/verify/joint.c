@@ -41,7 +41,7 @@ static void check_inside(tw_joint_judge *j, int group, int op)
     const tw_op *is = &j->in.model->op[op];
     int tensor = is->operand[tw_op_output(is)].tensor;
     bool read = false;
-    j->tensor[tensor].inside = true;
+    j->tensor[tensor].inside = j->tensor[tensor].absent = true;
     for (int i = 0; i < j->in.model->n_ops; i++)
         for (int o = 0; o < tw_op_output(&j->in.model->op[i]); o++) {
             if (j->in.model->op[i].operand[o].tensor != tensor) continue;
@@ -105,6 +105,7 @@ static tw_status init(tw_joint_judge *j)
 {
     TW_TRY(init_scene(j));
     TW_TRY(init_tensors(j));
+    tw_joint_note_residents(j);
     TW_TRY(init_groups(j));
     if (!j->fault.set) TW_TRY(tw_joint_table(j));
     if (j->fault.set) return TW_OK;
@@ -156,11 +157,22 @@ static void check_complete(tw_joint_judge *j, const tw_joint_group *g)
     }
 }
 
+/* What stayed and was given back by one who does not read it was so in the last step of its group. */
+static void check_last_step(tw_joint_judge *j, const tw_joint_group *g, const tw_joint_hold *h)
+{
+    if (h->home && h->given_step >= 0 && h->given_step != g->step)
+        tw_fault_set(&j->fault,
+                     "group '%s': '%s' is given back in step %" PRId64
+                     " by a command that does not read it, the last step is %" PRId64,
+                     g->map->name, j->in.model->tensor[h->tensor].name, h->given_step, g->step);
+}
+
 static void check_credits(tw_joint_judge *j, const tw_joint_group *g)
 {
+    for (int h = 0; h < g->n_holds; h++) check_last_step(j, g, &g->hold[h]);
     for (int h = 0; h < g->n_holds; h++)
         for (int64_t s = 0; s < g->hold[h].slots; s++)
-            if (g->hold[h].slot[s].run)
+            if (g->hold[h].slot[s].run && !g->hold[h].home)
                 tw_fault_set(&j->fault, "buffer %s of group '%s' is never given back",
                              tw_joint_buffer_name(j, g->hold[h].first + (int)(s * g->hold[h].lanes), -1).text,
                              g->map->name);
@@ -171,7 +183,7 @@ static void check_sizes(tw_joint_judge *j, const tw_joint_group *g)
 {
     for (int h = 0; h < g->n_holds; h++) {
         const tw_joint_hold *hold = &g->hold[h];
-        if (hold->first >= 0 && j->in.buffer[hold->first].size != hold->most)
+        if (hold->first >= 0 && !hold->slide.is && !hold->home && j->in.buffer[hold->first].size != hold->most)
             tw_fault_set(&j->fault,
                          "layout: buffer %s has %" PRId64 " units, the largest that it holds has %" PRId64,
                          tw_joint_buffer_name(j, hold->first, -1).text, j->in.buffer[hold->first].size, hold->most);

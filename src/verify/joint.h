@@ -13,6 +13,8 @@ typedef struct tw_joint_input {
     const tw_platform *platform;
     int n_groups;
     const tw_group_map *group;
+    int n_residents;
+    const tw_group_resident *resident;
     int n_buffers;
     const tw_buffer *buffer;
     const tw_claims *claims;     /* NULL: nothing is compared */

@@ -3,6 +3,8 @@
  *   joint_nest.c   what a group is: its operators, their paths, holds, boxes and regions, lanes
  *   joint_walk.c   which commands a group must have: one step after the other, a queue per operator and hold
  *   joint_table.c  which buffers of the table belong to which hold
+ *   joint_stay.c   tensors that stay between groups
+ *   joint_share.c  who takes the addresses of whom
  *   joint_rules.c  a command against what is expected next: engines, buffers, credits
  *   joint_cost.c   what a command moves, and how long it takes
  *   joint_time.c   when it starts, and what it waited for
@@ -51,6 +53,7 @@ typedef struct tw_joint_todo { /* a command that must come */
     int64_t step;
     int64_t number; /* within its group, as the rules have the order */
     bool takes, accumulates;
+    bool continues; /* it brings what is new in a window that slides, behind the one before */
     int n_src;
     tw_joint_source src[TW_MAX_OPERANDS];
     int dst; /* hold, -1: the tensor in memory 0 */
@@ -64,16 +67,20 @@ typedef struct tw_joint_queue {
     int64_t n_done;
 } tw_joint_queue;
 
+typedef struct tw_joint_reader {
+    int64_t tick, step; /* -1: nobody read it so far                     */
+    bool full;          /* it gives back as much as it can               */
+} tw_joint_reader;
+
 enum { TW_JOINT_WRITES = 32 };
 typedef struct tw_joint_slot {
-    tw_joint_run *run; /* NULL: free                                        */
-    int64_t given;     /* its turn: the smaller, the further back it was given back */
-    int64_t giver;     /* its number                                        */
-    struct tw_joint_reader {
-        int64_t tick, step; /* -1: nobody read it so far                     */
-        bool full;          /* it gives back as much as it can               */
-    } reader;               /* the last one */
+    tw_joint_run *run;      /* NULL: free                                        */
+    int64_t given;          /* its turn: the smaller, the further back it was given back */
+    int64_t giver;          /* its number                                        */
+    tw_joint_reader reader; /* the last one                                      */
     int64_t free_at;        /* when nobody uses what it held before                   */
+    int64_t behind;         /* one that was never taken may be by commands from this number on: see joint_share.c */
+    bool lost;              /* a later group has its addresses                        */
     int64_t read;           /* until when it is read                             */
     int64_t there;          /* of all writes that are forgotten, and of all      */
     int64_t latest;
@@ -87,19 +94,35 @@ typedef struct tw_joint_slot {
 typedef struct tw_joint_hold {
     int group, tensor, memory, depth;
     int64_t slots, lanes;
-    unsigned per;            /* dimensions that the memory is private to                   */
-    int parent;              /* hold that it is filled from; -1: the tensor in memory 0    */
-    int outer;               /* hold that it is stored to; -1: the tensor in memory 0; -2: it is not stored */
-    int maker;               /* operator that makes the tensor, -1: an input of the group  */
-    bool made;               /* the maker writes here                                      */
-    bool outward;            /* filled by stores from inside                              */
-    bool sums;               /* elements are of the accumulator's type                    */
-    bool summed;             /* and lanes are added up on the way out                      */
+    unsigned per; /* dimensions that the memory is private to                   */
+    int parent;   /* hold that it is filled from; -1: the tensor in memory 0    */
+    int outer;    /* hold that it is stored to; -1: the tensor in memory 0; -2: it is not stored */
+    int maker;    /* operator that makes the tensor, -1: an input of the group  */
+    bool made;    /* the maker writes here                                      */
+    bool outward; /* filled by stores from inside                              */
+    bool sums;    /* elements are of the accumulator's type                    */
+    bool summed;  /* and lanes are added up on the way out                      */
+    bool stays;   /* a resident tensor is made here, and given back by groups that read it */
+    struct tw_joint_hold
+        *home; /* of a group that reads one: where it stays; its slot and its run are those of this hold */
+    tw_joint_reader reader;  /* of such a hold: the last one of this group                  */
+    int64_t given_step;      /* of such a hold: in which it was given back by one who does not read it, -1 */
+    int last_rank;           /* of the groups that use it                                  */
     int divided_by;          /* operator per whose sub-steps it is held, -1: per step      */
     unsigned through;        /* operators that read it, or what is filled from it          */
     int first;               /* buffer of slot 0, lane 0; -1: it has none                   */
     tw_joint_part now, next; /* in this step, and in the next one             */
-    tw_joint_run *current;   /* NULL: nobody needed it so far                   */
+    struct tw_joint_slide {
+        bool is;             /* a window slides here: `now` and `next` are where it lies                      */
+        int loop, axis;      /* of the driver, and of the tensor: which moves it, along which                 */
+        tw_joint_part fresh; /* what is new in `next`                                                         */
+        bool continues;      /* it lies behind the end of `now`; otherwise it is all of the window            */
+        bool renews;         /* something new comes, or another sweep begins                                  */
+        int64_t window, moved, row; /* most rows of a window, by which it moves on; most elements of a row    */
+        int last;                   /* slot that was taken last, -1: none                                     */
+        int64_t behind, came;       /* when all windows so far are free; when the last one started to come     */
+    } slide;
+    tw_joint_run *current; /* NULL: nobody needed it so far                   */
     tw_joint_run *unused;
     int64_t n_runs, n_given;
     tw_joint_slot *slot;
@@ -123,13 +146,15 @@ typedef struct tw_joint_op {
 typedef struct tw_joint_group {
     const tw_group_map *map;
     int number, n_ops, n_holds, room;
+    int rank; /* groups live one after the other, parts of one operator's loop together */
     tw_joint_op *op;
     tw_joint_hold *hold;
     int64_t at[TW_MAX_CUTS], count[TW_MAX_CUTS];
     tw_box *box; /* per depth and operator */
     bool *any;   /* it has points          */
     int64_t step;
-    bool begun, done;
+    bool begun, done, slides;
+    bool full;         /* its driver's last execution, and all stores since, give back as much as they can */
     int64_t n_pending; /* commands that must come and are known          */
     int64_t n_seen;
     struct tw_joint_sequence { /* of its commands: numbers of todos, ticks of commands; -1: none */
@@ -147,6 +172,8 @@ typedef struct tw_joint_group {
 typedef struct tw_joint_tensor {
     int maker;         /* operator of the model, -1: an input of the model          */
     bool inside;       /* made and read inside one group, never in memory 0       */
+    int home;          /* memory where it stays between groups; 0: it does not    */
+    bool absent;       /* it is inside, or stays, and never comes to memory 0     */
     int64_t stored_at; /* end of the last store to memory 0                       */
     tw_operand shape;  /* axes alone                                              */
 } tw_joint_tensor;
@@ -188,6 +215,7 @@ struct tw_joint_judge {
     tw_units units;
     tw_tally tally;
     int *hold_of; /* per buffer: its hold within its group, -1: none */
+    bool shares;  /* buffers of different groups may overlap          */
     tw_joint_todo *unused;
     tw_joint_order *order;
     tw_ways *ports;
@@ -228,10 +256,14 @@ static inline bool tw_joint_has_points(const tw_joint_group *g, int depth, int o
     return g->any[depth * g->n_ops + op];
 }
 /* The next step; the place that moved, -1: there is none. */
-int tw_joint_next(tw_joint_group *g);
+int tw_joint_next(const tw_joint_judge *j, tw_joint_group *g);
+/* What is asked of a hold as the boxes stand, where windows slide; of one that slides itself, what it asks for is new. */
+tw_joint_part tw_joint_asked(const tw_joint_judge *j, const tw_joint_group *g, const tw_joint_hold *h);
 /* What a hold holds as the boxes stand; `sub`: the box of its sub-step, NULL: whole. */
 tw_joint_part tw_joint_region(const tw_joint_judge *j, const tw_joint_group *g, const tw_joint_hold *h,
                               const tw_box *sub);
+/* A hold more, as the mapping says. */
+int tw_joint_add_hold(const tw_joint_judge *j, tw_joint_group *g, int tensor, int memory);
 tw_joint_part tw_joint_lane(const tw_joint_judge *j, const tw_joint_hold *h, int64_t lane, const tw_box *sub);
 /* Lanes that pieces of the operator's loops belong to; the part of a box that belongs to one of them, false: nothing. */
 int64_t tw_joint_lanes(const tw_joint_op *o, unsigned dims);
@@ -256,6 +288,24 @@ void tw_joint_check_given(tw_joint_judge *j, const tw_joint_hold *h, const tw_jo
 TW_NODISCARD tw_status tw_joint_table(tw_joint_judge *j);
 tw_dtype tw_joint_dtype(const tw_joint_judge *j, const tw_joint_hold *h);
 
+/* ---- joint_stay.c ---- */
+
+/* Which tensors stay where. */
+void tw_joint_note_residents(tw_joint_judge *j);
+/* The driver's output goes out to `h`, the outermost of its holds: it may stay on the way. */
+TW_NODISCARD tw_status tw_joint_stay(tw_joint_judge *j, tw_joint_group *g, int h);
+/* The hold of a group that reads it; -1 and a fault when nobody makes it there. */
+int tw_joint_join(tw_joint_judge *j, tw_joint_group *g, int tensor);
+/* The hold of the group that has the buffer of another group; NULL: none. */
+tw_joint_hold *tw_joint_guest(const tw_joint_judge *j, const tw_joint_group *g, int buffer);
+/* The group whose tensor a source of a command is, if it is another one; -1: it is the own one, or there is none. */
+int tw_joint_owner(const tw_joint_at *s, int index);
+
+/* ---- joint_share.c ---- */
+
+/* A slot that was never taken is about to be: all that it overlaps was given back for good, and is lost from now on. */
+bool tw_joint_check_heir(const tw_joint_at *s, tw_joint_hold *h, tw_joint_slot *slot);
+
 /* ---- joint_cost.c ---- */
 
 /* What a transfer moves; `inner`: the hold at its inner end. */
@@ -273,9 +323,9 @@ bool tw_joint_check_start(tw_joint_at *s, const tw_moved *moved);
 /* ---- joint_turn.c ---- */
 
 tw_joint_turns *tw_joint_turns_new(tw_joint_judge *j);
-/* Groups that make what this one reads have no commands left. */
+/* Groups that make what it loads have no commands left. */
 bool tw_joint_check_makers(const tw_joint_at *s);
-/* It came when it was its turn; and whom it passes over is remembered. */
+/* It came when it was its turn, and is remembered. */
 bool tw_joint_check_turn(const tw_joint_at *s);
 
 /* ---- joint_sequence.c ---- */

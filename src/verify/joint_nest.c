@@ -94,7 +94,15 @@ static int64_t slots_of(const tw_group_map *map, int tensor, int memory)
     return 1;
 }
 
-static int add_hold(const tw_joint_judge *j, tw_joint_group *g, int tensor, int memory)
+/* 1 + the loop along which the tensor slides in the memory, 0: along none. */
+static int slide_of(const tw_group_map *map, int tensor, int memory)
+{
+    for (int i = 0; i < map->n_holds; i++)
+        if (map->hold[i].tensor == tensor && map->hold[i].memory == memory) return map->hold[i].slide;
+    return 0;
+}
+
+int tw_joint_add_hold(const tw_joint_judge *j, tw_joint_group *g, int tensor, int memory)
 {
     const tw_platform_memory *m = &j->in.platform->memory[memory];
     g->hold[g->n_holds] = (tw_joint_hold){.group = g->number,
@@ -107,8 +115,12 @@ static int add_hold(const tw_joint_judge *j, tw_joint_group *g, int tensor, int 
                                           .parent = -1,
                                           .outer = -2,
                                           .maker = -1,
+                                          .last_rank = g->rank,
                                           .divided_by = -1,
                                           .first = -1};
+    int slide = slide_of(g->map, tensor, memory);
+    g->hold[g->n_holds].slide = (struct tw_joint_slide){.is = slide > 0, .loop = slide - 1, .axis = -1, .last = -1};
+    g->slides |= slide > 0;
     return g->n_holds++;
 }
 
@@ -117,10 +129,10 @@ static int find_inward(const tw_joint_judge *j, tw_joint_group *g, int tensor, i
 {
     for (int h = 0; h < g->n_holds; h++) {
         const tw_joint_hold *old = &g->hold[h];
-        bool inward = !old->made && !old->outward;
+        bool inward = !old->made && !old->outward && !old->home;
         if (inward && old->tensor == tensor && old->memory == memory && old->parent == parent) return h;
     }
-    int h = add_hold(j, g, tensor, memory);
+    int h = tw_joint_add_hold(j, g, tensor, memory);
     g->hold[h].parent = parent;
     g->hold[h].maker = parent >= 0 ? g->hold[parent].maker : -1;
     return h;
@@ -130,7 +142,7 @@ static int find_inward(const tw_joint_judge *j, tw_joint_group *g, int tensor, i
 static int find_outward(const tw_joint_judge *j, tw_joint_group *g, int from, int memory)
 {
     if (g->hold[from].outer >= 0) return g->hold[from].outer;
-    int h = add_hold(j, g, g->hold[from].tensor, memory);
+    int h = tw_joint_add_hold(j, g, g->hold[from].tensor, memory);
     g->hold[h].parent = from;
     g->hold[h].maker = g->hold[from].maker;
     g->hold[h].outward = true;
@@ -183,6 +195,14 @@ static bool add_input(tw_joint_judge *j, tw_joint_group *g, int number, int oper
                      g->op[maker].op->name, o->op->name, j->in.model->tensor[tensor].name);
         return false;
     }
+    if (maker < 0 && j->tensor[tensor].home > 0) {
+        hold = tw_joint_join(j, g, tensor);
+        from = place_on(&p, j->tensor[tensor].home);
+        if (hold >= 0 && from < 1)
+            tw_fault_set(&j->fault, "group '%s': '%s' stays where '%s' cannot read it", g->map->name,
+                         j->in.model->tensor[tensor].name, o->op->name);
+        if (j->fault.set) return false;
+    }
     for (int i = from + 1; i < p.n; i++) hold = find_inward(j, g, tensor, p.memory[i], hold);
     o->hold[operand] = hold;
     return true;
@@ -194,14 +214,17 @@ static bool add_output(tw_joint_judge *j, tw_joint_group *g, int number)
     int output = tw_op_output(o->op), tensor = o->op->operand[output].tensor;
     path p = path_of(j, o, output);
     if (!check_path(j, g, o, &p, output)) return false;
-    int h = add_hold(j, g, tensor, p.memory[p.n - 1]);
+    int h = tw_joint_add_hold(j, g, tensor, p.memory[p.n - 1]);
     g->hold[h].maker = number;
     g->hold[h].made = true;
     o->hold[output] = h;
     o->depth = number == g->n_ops - 1 ? g->map->n_cuts : g->hold[h].depth;
-    for (int i = p.n - 2; i > 0 && number == g->n_ops - 1; i--) h = find_outward(j, g, h, p.memory[i]);
-    if (number == g->n_ops - 1) g->hold[h].outer = -1;
-    return true;
+    if (number < g->n_ops - 1) return true;
+    int last = j->tensor[tensor].absent ? j->tensor[tensor].home : 0;
+    for (int i = p.n - 2; i > 0 && g->hold[h].memory != last; i--) h = find_outward(j, g, h, p.memory[i]);
+    if (!j->tensor[tensor].absent) g->hold[h].outer = -1;
+    j->no_memory |= tw_joint_stay(j, g, h) != TW_OK;
+    return !j->no_memory && !j->fault.set;
 }
 
 /* Whom a hold serves. */
@@ -228,7 +251,7 @@ static void settle_depths(tw_joint_group *g)
 static int divider_of(const tw_joint_group *g, const tw_joint_hold *h)
 {
     int divider = -1;
-    if (h->made || h->outward) return -1;
+    if (h->made || h->outward || h->home) return -1;
     for (int i = 0; i < g->n_ops; i++)
         for (int o = 0; o < tw_op_output(g->op[i].op); o++) {
             const tw_operand *operand = &g->op[i].op->operand[o];
@@ -239,7 +262,7 @@ static int divider_of(const tw_joint_group *g, const tw_joint_hold *h)
     return divider >= 0 && h->depth >= g->op[divider].depth ? divider : -1;
 }
 
-static void note_sums(tw_joint_group *g)
+static void note_sums(tw_joint_judge *j, tw_joint_group *g)
 {
     for (int h = 0; h < g->n_holds; h++) {
         tw_joint_hold *hold = &g->hold[h];
@@ -253,6 +276,9 @@ static void note_sums(tw_joint_group *g)
             hold->summed |= o->op->loop[l].reduces && o->in.over[l] > 0 && (hold->per >> (o->in.over[l] - 1) & 1) &&
                             o->in.parts[l] > 1;
         hold->sums |= hold->summed;
+        if (hold->sums && hold->stays)
+            tw_fault_set(&j->fault, "group '%s': sums of '%s' stay where others read it", g->map->name,
+                         o->op->operand[tw_op_output(o->op)].name);
     }
 }
 
@@ -330,7 +356,142 @@ static tw_joint_part read_of(const tw_joint_group *g, const tw_operand *shape, i
     return sum;
 }
 
-static void producer_box(tw_joint_group *g, int depth, int number)
+/* ---- windows that slide ---- */
+
+/* What a hold takes from where it comes from. */
+static tw_joint_part taken(const tw_joint_judge *j, const tw_joint_group *g, const tw_joint_hold *h)
+{
+    return h->slide.is ? h->slide.fresh : tw_joint_asked(j, g, h);
+}
+
+/* What those operators touch of the tensor that read it through a hold, as the boxes stand at a depth. */
+static tw_joint_part read_through(const tw_joint_group *g, const tw_operand *shape, const tw_joint_hold *h,
+                                  int depth, bool here)
+{
+    tw_joint_part sum = {0};
+    for (int i = 0; i < g->n_ops; i++)
+        for (int o = 0; o < tw_op_output(g->op[i].op) && tw_joint_has_points(g, depth, i); o++) {
+            bool reads = g->op[i].op->operand[o].tensor == h->tensor && (h->through >> i & 1);
+            if (!reads || (here && &g->hold[g->op[i].hold[o]] != h)) continue;
+            tw_joint_part one = touched(g->op[i].op, o, tw_joint_box(g, depth, i));
+            hull(shape, &sum, &one);
+        }
+    return sum;
+}
+
+tw_joint_part tw_joint_asked(const tw_joint_judge *j, const tw_joint_group *g, const tw_joint_hold *h)
+{
+    const tw_operand *shape = &j->tensor[h->tensor].shape;
+    tw_joint_part sum = read_through(g, shape, h, h->depth, true);
+    for (int c = 0; c < g->n_holds; c++) {
+        const tw_joint_hold *to = &g->hold[c];
+        if (to->made || to->parent < 0 || &g->hold[to->parent] != h) continue;
+        tw_joint_part one = to->depth == h->depth ? taken(j, g, to) : read_through(g, shape, to, h->depth, false);
+        hull(shape, &sum, &one);
+    }
+    return sum;
+}
+
+/* Whether the window goes on from where it is: no wider than it is, and not further back. */
+static bool goes_further(const tw_joint_hold *h, const tw_operand *shape, const tw_joint_part *asked)
+{
+    for (int a = 0; a < shape->n_axes; a++) {
+        tw_span is = h->now.region.axis[a], to = asked->region.axis[a];
+        if (to.lo < is.lo || (a != h->slide.axis && to.hi > is.hi)) return false;
+    }
+    return h->now.any;
+}
+
+static void note_rows(tw_joint_hold *h, const tw_operand *shape, int64_t moved)
+{
+    int64_t rows = tw_span_len(h->next.region.axis[h->slide.axis]);
+    h->slide.window = tw_max(h->slide.window, rows);
+    h->slide.row = tw_max(h->slide.row, tw_verify_region_elems(shape, &h->next.region) / rows);
+    h->slide.moved = tw_max(h->slide.moved, moved);
+}
+
+/* The next window: where it goes on, what is new begins where it ended. */
+static void slide(const tw_joint_judge *j, const tw_joint_group *g, tw_joint_hold *h)
+{
+    const tw_operand *shape = &j->tensor[h->tensor].shape;
+    tw_joint_part asked = tw_joint_asked(j, g, h);
+    int64_t end = h->now.region.axis[h->slide.axis].hi, moved = 0;
+    h->slide.fresh = asked;
+    h->slide.continues = false;
+    h->slide.renews = asked.any;
+    h->next = asked.any ? asked : h->now;
+    if (!asked.any) return;
+    if (goes_further(h, shape, &asked)) {
+        tw_span rows = asked.region.axis[h->slide.axis];
+        h->slide.continues = true;
+        h->next = h->now; /* as wide as before */
+        moved = tw_max(0, rows.hi - end);
+        h->slide.fresh.region = h->now.region;
+        h->slide.fresh.region.axis[h->slide.axis] = (tw_span){tw_max(rows.lo, end), rows.hi};
+        h->next.region.axis[h->slide.axis] = (tw_span){rows.lo, tw_max(rows.hi, end)};
+        h->slide.fresh.any = h->slide.renews = moved > 0;
+    }
+    note_rows(h, shape, moved);
+}
+
+/* The windows at a depth of what an operator makes, -1: of what comes from outside; those that take before those that are taken from. */
+static void slide_all(const tw_joint_judge *j, tw_joint_group *g, int maker, int depth)
+{
+    for (int h = g->n_holds - 1; h >= 0; h--)
+        if (g->hold[h].slide.is && g->hold[h].maker == maker && g->hold[h].depth == depth) slide(j, g, &g->hold[h]);
+}
+
+/* Which loops of the driver move each loop of an operator: through what is read of what it makes. */
+static unsigned movers(const tw_joint_group *g, int number, int loop)
+{
+    const tw_op *op = g->op[number].op;
+    const tw_operand *out = &op->operand[tw_op_output(op)];
+    unsigned loops = number == g->n_ops - 1 ? 1u << loop : 0;
+    for (int a = 0; a < out->n_axes; a++) {
+        if (out->axis[a].term[0].loop != loop) continue;
+        for (int i = number + 1; i < g->n_ops; i++)
+            for (int o = 0; o < tw_op_output(g->op[i].op); o++) {
+                const tw_operand *read = &g->op[i].op->operand[o];
+                for (int t = 0; t < read->axis[a].n_terms && read->tensor == out->tensor; t++)
+                    loops |= movers(g, i, read->axis[a].term[t].loop);
+            }
+    }
+    return loops;
+}
+
+/* The axis that the loop moves, and whether there is exactly one. */
+static bool find_axis(const tw_joint_judge *j, const tw_joint_group *g, tw_joint_hold *h)
+{
+    int n = 0;
+    for (int a = 0; a < j->tensor[h->tensor].shape.n_axes; a++) {
+        unsigned loops = 0;
+        for (int i = 0; i < g->n_ops; i++)
+            for (int o = 0; o < tw_op_output(g->op[i].op); o++) {
+                const tw_operand *read = &g->op[i].op->operand[o];
+                for (int t = 0; t < read->axis[a].n_terms && read->tensor == h->tensor; t++)
+                    loops |= movers(g, i, read->axis[a].term[t].loop);
+            }
+        if (!(loops >> h->slide.loop & 1)) continue;
+        h->slide.axis = a;
+        n++;
+    }
+    return n == 1;
+}
+
+static void check_slides(tw_joint_judge *j, tw_joint_group *g)
+{
+    for (int i = 0; i < g->n_holds; i++) {
+        tw_joint_hold *h = &g->hold[i];
+        if (!h->slide.is) continue;
+        bool last = h->depth > 0 && g->map->cut[h->depth - 1].loop == h->slide.loop;
+        if (last && h->maker != g->n_ops - 1 && !h->per && !h->sums && h->divided_by < 0 && find_axis(j, g, h))
+            continue;
+        tw_fault_set(&j->fault, "group '%s': '%s' cannot slide in '%s'", g->map->name,
+                     j->in.model->tensor[h->tensor].name, j->in.platform->memory[h->memory].name);
+    }
+}
+
+static void producer_box(const tw_joint_judge *j, tw_joint_group *g, int depth, int number)
 {
     const tw_joint_op *o = &g->op[number];
     tw_box *box = tw_joint_box(g, depth, number);
@@ -341,30 +502,48 @@ static void producer_box(tw_joint_group *g, int depth, int number)
         return;
     }
     const tw_operand *out = &o->op->operand[tw_op_output(o->op)];
-    tw_joint_part made = read_of(g, out, out->tensor, depth);
+    bool asks = g->slides && depth == o->depth;
+    tw_joint_part made =
+        asks ? taken(j, g, &g->hold[o->hold[tw_op_output(o->op)]]) : read_of(g, out, out->tensor, depth);
     *any = made.any;
     *box = tw_verify_whole_box(o->op);
     for (int a = 0; a < out->n_axes && made.any; a++) box->span[out->axis[a].term[0].loop] = made.region.axis[a];
 }
 
 /* The boxes of all depths behind `place`, which moved. */
-static void find_boxes(tw_joint_group *g, int place)
+static void find_boxes(const tw_joint_judge *j, tw_joint_group *g, int place)
 {
+    for (int h = 0; h < g->n_holds; h++) g->hold[h].slide.renews = false;
     for (int d = place + 1; d <= g->map->n_cuts; d++) {
         for (int i = 0; i < g->n_ops; i++) g->any[d * g->n_ops + i] = false;
         driver_box(g, d);
-        for (int i = g->n_ops - 2; i >= 0; i--) producer_box(g, d, i);
+        for (int i = g->n_ops - 2; i >= 0; i--) {
+            slide_all(j, g, i, d);
+            producer_box(j, g, d, i);
+        }
+        slide_all(j, g, -1, d);
     }
 }
 
-int tw_joint_next(tw_joint_group *g)
+int tw_joint_next(const tw_joint_judge *j, tw_joint_group *g)
 {
     int p = g->map->n_cuts - 1;
     for (; p >= 0 && g->at[p] + 1 >= g->count[p]; p--) g->at[p] = 0;
     if (p < 0) return -1;
     g->at[p]++;
-    find_boxes(g, p);
+    find_boxes(j, g, p);
     return p;
+}
+
+/* How many rows windows have is known when all steps have been seen. */
+static void measure_slides(const tw_joint_judge *j, tw_joint_group *g)
+{
+    do
+        for (int h = 0; h < g->n_holds; h++)
+            if (g->hold[h].slide.is) g->hold[h].now = g->hold[h].next;
+    while (tw_joint_next(j, g) >= 0);
+    for (int h = 0; h < g->n_holds; h++) g->hold[h].now = g->hold[h].next = (tw_joint_part){0};
+    find_boxes(j, g, -1);
 }
 
 tw_joint_part tw_joint_region(const tw_joint_judge *j, const tw_joint_group *g, const tw_joint_hold *h,
@@ -377,7 +556,8 @@ tw_joint_part tw_joint_region(const tw_joint_judge *j, const tw_joint_group *g, 
         sum.region = tw_verify_output_region(g->op[h->maker].op, tw_joint_box(g, h->depth, h->maker));
         return sum;
     }
-    if (!sub) return read_of(g, shape, h->tensor, h->depth);
+    if (h->slide.is) return h->next;
+    if (!sub) return g->slides ? tw_joint_asked(j, g, h) : read_of(g, shape, h->tensor, h->depth);
     const tw_op *op = g->op[h->divided_by].op;
     for (int o = 0; o < tw_op_output(op); o++) {
         if (op->operand[o].tensor != h->tensor) continue;
@@ -544,6 +724,10 @@ static tw_status make_slots(tw_joint_judge *j, tw_joint_group *g)
 {
     for (int h = 0; h < g->n_holds; h++) {
         tw_joint_hold *hold = &g->hold[h];
+        if (hold->home) {
+            hold->slot = hold->home->slot;
+            continue;
+        }
         TW_ALLOC(j->arena, hold->slot, hold->slots);
         for (int64_t s = 0; s < hold->slots; s++) hold->slot[s].given = s - hold->slots;
     }
@@ -559,11 +743,20 @@ static bool has_padding(const tw_joint_group *g)
     return false;
 }
 
-/* Holds that one other hold is filled from, and nobody else reads; where padding or lanes make it hard to tell which fill is
- * the last, none are. */
+/* Operands of the group that are the tensor. */
+static int count_readers(const tw_joint_group *g, int tensor)
+{
+    int n = 0;
+    for (int i = 0; i < g->n_ops; i++)
+        for (int o = 0; o < tw_op_output(g->op[i].op); o++) n += g->op[i].op->operand[o].tensor == tensor;
+    return n;
+}
+
+/* Holds that one other hold is filled from, and nobody else reads; where padding, lanes, windows that slide or the hull of several operands
+ * make it hard to tell which fill is the last, none are. */
 static void note_read_once(tw_joint_group *g)
 {
-    if (has_padding(g)) return;
+    if (has_padding(g) || g->slides) return;
     for (int h = 0; h < g->n_holds; h++) {
         int n = 0;
         for (int i = 0; i < g->n_holds; i++) {
@@ -574,8 +767,14 @@ static void note_read_once(tw_joint_group *g)
         for (int i = 0; i < g->n_ops; i++)
             for (int o = 0; o < tw_op_output(g->op[i].op); o++)
                 if (g->op[i].hold[o] == h) n += 2;
-        g->hold[h].read_once = n == 1;
+        g->hold[h].read_once = n == 1 && count_readers(g, g->hold[h].tensor) == 1;
     }
+}
+
+/* Two parts of the loop of one operator. */
+static bool are_parts(const tw_group_map *a, const tw_group_map *b)
+{
+    return a->part_loop >= 0 && b->part_loop >= 0 && a->op[a->n_ops - 1].op == b->op[b->n_ops - 1].op;
 }
 
 tw_status tw_joint_group_init(tw_joint_judge *j, int number)
@@ -585,6 +784,7 @@ tw_status tw_joint_group_init(tw_joint_judge *j, int number)
     g->number = number;
     g->n_ops = g->map->n_ops;
     if (!check_map(j, g->map)) return TW_OK;
+    g->rank = number == 0 ? 0 : j->group[number - 1].rank + !are_parts(&j->in.group[number - 1], g->map);
     TW_ALLOC(j->arena, g->op, g->n_ops);
     for (int i = 0; i < g->n_ops; i++) {
         init_op(j, g, i);
@@ -596,12 +796,20 @@ tw_status tw_joint_group_init(tw_joint_judge *j, int number)
     for (int i = 0; i < g->n_ops; i++) {
         for (int o = 0; o < tw_op_output(g->op[i].op); o++)
             if (!add_input(j, g, i, o)) return TW_OK;
-        if (!add_output(j, g, i)) return TW_OK;
+        if (!add_output(j, g, i)) return j->no_memory ? TW_ERR_NOMEM : TW_OK;
     }
-    find_boxes(g, -1);
+    bool slides = g->slides;
+    g->slides = false; /* until it is known where */
+    find_boxes(j, g, -1);
+    g->slides = slides;
     note_readers(g);
     settle_depths(g);
-    note_sums(g);
+    note_sums(j, g);
+    check_slides(j, g);
+    if (slides && !j->fault.set) {
+        find_boxes(j, g, -1);
+        measure_slides(j, g);
+    }
     check_lanes(j, g);
     check_depths(j, g);
     note_read_once(g);

@@ -53,7 +53,7 @@ static tw_status init_tensor(tw_joint_judge *j, int tensor)
     int64_t n = tw_tensor_elems(is), bytes = n * tw_dtype_bytes(is->dtype);
     s->draw = draw_for(j, tensor);
     for (int i = 0; i < j->in.model->n_ops; i++) s->is_read |= reads(&j->in.model->op[i], tensor);
-    if (j->tensor[tensor].inside) return TW_OK;
+    if (j->tensor[tensor].absent) return TW_OK;
     s->place = (tw_place){.buffer = -1,
                           .operand = tensor,
                           .shape = shape,
@@ -92,6 +92,17 @@ static int64_t bytes_per_unit(const tw_joint_judge *j)
     return wide ? (int64_t)sizeof(double) : 1;
 }
 
+/* The buffers of a window that slides are one place: each names a window in it. */
+static void join_window(const tw_joint_judge *j, const tw_joint_hold *h, int buffer)
+{
+    tw_place *first = &j->runner->place[h->first], *p = &j->runner->place[buffer];
+    if (buffer > h->first) first->room += p->room;
+    *p = *first;
+    p->buffer = buffer;
+    p->rows = h->slide.window + (h->slots - 1) * h->slide.moved;
+    p->axis = h->slide.axis;
+}
+
 static tw_status init_buffers(tw_joint_judge *j)
 {
     j->runner->place = tw_places_new(j->known.scene, bytes_per_unit(j), j->arena);
@@ -100,7 +111,9 @@ static tw_status init_buffers(tw_joint_judge *j)
         tw_place *p = &j->runner->place[b];
         p->operand = j->in.buffer[b].operand;
         p->shape = &j->tensor[p->operand].shape;
-        p->dtype = held_dtype(j, &j->group[j->in.buffer[b].group].hold[j->hold_of[b]]);
+        const tw_joint_hold *h = &j->group[j->in.buffer[b].group].hold[j->hold_of[b]];
+        p->dtype = held_dtype(j, h);
+        if (h->slide.is) join_window(j, h, b);
     }
     return TW_OK;
 }
@@ -156,9 +169,9 @@ static tw_status refer_to(tw_joint_judge *j, int number, double **is, const char
     if (fits < n)
         tw_fault_set(&j->fault, "'%s' makes the value %g, which type %s does not hold", m->op.name,
                      is[tensor][fits], tw_dtype_name(made->dtype));
-    else if (!j->tensor[tensor].inside)
+    else if (!j->tensor[tensor].absent)
         tw_compare(&j->fault, &j->runner->stock[tensor].place, made->name, 0, is[tensor], got);
-    if (!j->tensor[tensor].inside) *elements += n;
+    if (!j->tensor[tensor].absent) *elements += n;
     if (j->runner->stock[tensor].is_read) tw_joint_tame(j, tensor, is[tensor], n);
     return TW_OK;
 }

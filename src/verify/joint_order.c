@@ -50,7 +50,7 @@ static bool moves_for(const tw_joint_judge *j, const tw_joint_group *g, int engi
         const tw_joint_hold *hold = &g->hold[h];
         int outer = hold->outer >= 0 ? g->hold[hold->outer].memory : 0,
             parent = hold->parent >= 0 ? g->hold[hold->parent].memory : 0;
-        if (e->memory != hold->memory) continue;
+        if (e->memory != hold->memory || hold->home) continue;
         if (hold->outer != -2 && e->outer == outer && (e->carries & TW_OUTWARDS)) return true;
         if (!hold->made && !hold->outward && e->outer == parent && (e->carries & TW_INWARDS)) return true;
     }

@@ -145,8 +145,18 @@ static bool check_source(const tw_joint_at *s, int index)
     return tw_fault_at(&s->at, "reads %s, it should read %s", is.text, should.text);
 }
 
+/* A window goes on from the one that was taken before it; the first of a sweep from none. */
+static bool check_window(const tw_joint_at *s, const tw_joint_hold *h)
+{
+    int should = s->todo->continues ? h->slide.last < 0 ? -2 : h->first + h->slide.last : -1;
+    if (s->at.instr->continues == should) return true;
+    return tw_fault_at(&s->at, "continues the window in buffer %d, it should that in %d", s->at.instr->continues,
+                       should);
+}
+
 static bool check_room(const tw_joint_at *s, tw_joint_hold *h, const tw_joint_run *run)
 {
+    if (h->slide.is) return check_window(s, h); /* the table has room for it */
     tw_dtype dtype = tw_joint_dtype(s->j, h);
     for (int64_t i = 0; i < h->lanes; i++) {
         int64_t need = !run->lane[i].any
@@ -184,7 +194,7 @@ static bool check_taken(const tw_joint_at *s, tw_joint_hold *h)
     if (turn != b->slot)
         return tw_fault_at(&s->at, "takes buffer %s, it is the turn of slot %d",
                            tw_joint_buffer_name(s->j, buffer, -1).text, turn);
-    return check_room(s, h, s->todo->run);
+    return tw_joint_check_heir(s, h, &h->slot[turn]) && check_room(s, h, s->todo->run);
 }
 
 static bool check_target(const tw_joint_at *s)
@@ -316,6 +326,20 @@ static void note_write(tw_joint_slot *slot, const tw_region *region, int64_t end
     slot->write[slot->n_writes++].end = end;
 }
 
+/* A slot is taken. A window that goes on has in it what was written before, too. */
+static void open_slot(const tw_joint_at *s, tw_joint_hold *h, int slot)
+{
+    bool continues = s->todo->continues && h->slide.last >= 0;
+    tw_joint_slot is = {0};
+    if (continues) is = h->slot[h->slide.last];
+    is.run = s->todo->run;
+    is.reader = (struct tw_joint_reader){-1, -1, false};
+    is.given = is.giver = is.free_at = is.read = 0;
+    h->slot[slot] = is;
+    h->slide.last = slot;
+    h->slide.came = s->event->start_cycle;
+}
+
 static void note_target(const tw_joint_at *s)
 {
     const tw_joint_todo *todo = s->todo;
@@ -326,7 +350,7 @@ static void note_target(const tw_joint_at *s)
     }
     if (todo->takes) {
         int slot = s->j->in.buffer[s->at.instr->dst].slot;
-        s->group->hold[todo->dst].slot[slot] = (tw_joint_slot){.run = todo->run, .reader = {-1, -1, false}};
+        open_slot(s, &s->group->hold[todo->dst], slot);
         todo->run->slot = slot;
         todo->run->refs++;
         tw_tally_take(&s->j->tally, s->at.instr->dst,
@@ -338,17 +362,22 @@ static void note_target(const tw_joint_at *s)
     note_write(slot_of(s, todo->dst, todo->run), &made, s->event->end_cycle);
 }
 
-/* The last who reads a hold gives it back; or, where others might have read it in the last step of its run and did not, the last
- * execution of that step. */
-static bool check_giver(const tw_joint_at *s, const tw_joint_hold *h, tw_joint_slot *slot, const char *name)
+static bool is_last(const tw_joint_at *s)
 {
-    const struct tw_joint_reader *reader = &slot->reader;
-    bool last = s->at.instr->op == TW_EXEC && s->op == &s->group->op[s->group->n_ops - 1];
+    return s->at.instr->op == TW_EXEC && s->op == &s->group->op[s->group->n_ops - 1];
+}
+
+/* The last who reads a hold gives it back; or, where others might have read it in the last step of its run and did not, the last
+ * execution of that step or, when that has given back enough, a store behind it. */
+static bool check_giver(const tw_joint_at *s, tw_joint_hold *h, tw_joint_slot *slot, const char *name)
+{
+    const tw_joint_reader *reader = h->home ? &h->reader : &slot->reader;
+    bool last = is_last(s) || s->group->full;
     if (s->j->in.unhurried || reader->full || reader->tick == s->at.row->tick) return true;
     if (reader->tick >= 0 && (reader->step == s->todo->step || h->read_once || h->divided_by >= 0))
         return tw_fault_at(&s->at, "gives buffer %s back, command %" PRId64 " reads it last", name, reader->tick);
     if (!last) return tw_fault_at(&s->at, "gives buffer %s back, which it does not read", name);
-    slot->run->given_step = s->todo->step;
+    *(h->home ? &h->given_step : &slot->run->given_step) = s->todo->step;
     tw_joint_check_given(s->j, h, slot->run);
     return !s->j->fault.set;
 }
@@ -357,13 +386,15 @@ static bool give(const tw_joint_at *s, int buffer)
 {
     const tw_buffer *b = &s->j->in.buffer[buffer];
     tw_buffer_name name = tw_joint_buffer_name(s->j, buffer, -1);
-    if (b->group != s->group->number || b->lane != 0)
+    bool mine = b->group == s->group->number;
+    tw_joint_hold *h = mine ? &s->group->hold[s->j->hold_of[buffer]] : tw_joint_guest(s->j, s->group, buffer);
+    if (!h || b->lane != 0 || h->stays)
         return tw_fault_at(&s->at, "gives buffer %s back, which is lane %d of group '%s'", name.text, b->lane,
                            s->j->group[b->group].map->name);
-    tw_joint_hold *h = &s->group->hold[s->j->hold_of[buffer]];
     tw_joint_slot *slot = &h->slot[b->slot];
     if (!slot->run) return tw_fault_at(&s->at, "gives buffer %s back, which nobody holds", name.text);
     slot->free_at = tw_max(s->event->busy_end, tw_max(slot->read, slot->latest));
+    if (h->slide.is) slot->free_at = h->slide.behind = tw_max(h->slide.behind, slot->free_at);
     if (!check_giver(s, h, slot, name.text)) return false;
     tw_tally_give(&s->j->tally, buffer, s->event->busy_end);
     slot->giver = s->at.row->tick;
@@ -382,12 +413,14 @@ static void settle(const tw_joint_at *s)
         if (!src->run) continue;
         tw_joint_slot *slot = slot_of(s, src->hold, src->run);
         slot->read = tw_max(slot->read, s->event->busy_end);
-        slot->reader =
-            (struct tw_joint_reader){s->at.row->tick, s->todo->step, s->at.instr->n_gives == TW_MAX_GIVES};
+        slot->reader = s->group->hold[src->hold].reader =
+            (tw_joint_reader){s->at.row->tick, s->todo->step, s->at.instr->n_gives == TW_MAX_GIVES};
     }
     note_target(s);
     for (int i = 0; i < s->at.instr->n_gives; i++)
         if (!give(s, s->at.instr->gives[i])) return;
+    if (s->at.instr->op != TW_LOAD)
+        s->group->full = (is_last(s) || s->group->full) && s->at.instr->n_gives == TW_MAX_GIVES;
 }
 
 static void count(const tw_joint_at *s, const tw_moved *moved)
@@ -424,7 +457,8 @@ tw_status tw_joint_command(tw_joint_judge *j, const tw_rowset *row, const tw_eve
     s.group->n_seen++;
     j->n_commands++;
     bool fine = s.at.instr->op == TW_EXEC ? check_exec(&s) : check_transfer(&s, &moved);
-    if (!fine || !tw_joint_check_start(&s, &moved) || !tw_joint_check_turn(&s)) return TW_OK;
+    if (!fine || !tw_joint_check_start(&s, &moved) || !tw_joint_check_turn(&s))
+        return j->no_memory ? TW_ERR_NOMEM : TW_OK;
     TW_TRY(tw_ways_take(j->ports, event, s.inward, tw_joint_watermark(j)));
     count(&s, &moved);
     settle(&s);

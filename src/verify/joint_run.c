@@ -128,6 +128,7 @@ static double *gather(at_work *s, const tw_joint_hold *h, int first, const tw_re
             return NULL;
         }
     }
+    if (h->home) tw_joint_tame(s->j, h->tensor, value, n);
     return !h->sums || complete(s, h, region, value) ? value : NULL;
 }
 
@@ -189,6 +190,9 @@ static bool read_input(at_work *s, int operand, const tw_box *box, int64_t lane,
     int buffer = s->job->event.instr.src[operand] + (int)tw_joint_lane_of(o, o->in.dims, lane, h->per);
     double *value = read_part(s, buffer, &input->region);
     if (!value || (h->sums && !complete(s, h, &input->region, value))) return false;
+    if (h->home)
+        tw_joint_tame(s->j, h->tensor, value,
+                      tw_verify_region_elems(&s->j->tensor[h->tensor].shape, &input->region));
     input->data = value;
     return true;
 }
@@ -268,11 +272,37 @@ static bool open_place(at_work *s, tw_place *p, const tw_joint_part *part)
     return true;
 }
 
+/* What is new in a window comes where nothing is read any more. A sweep lays the circular buffer out anew, in rows of its length. */
+static bool aim_window(at_work *s, const tw_joint_hold *h)
+{
+    const tw_joint_job *job = s->job;
+    tw_place *first = &s->r->place[h->first];
+    tw_region row = job->run->lane[0].region, held;
+    row.axis[h->slide.axis] = (tw_span){0, first->rows};
+    int64_t need = tw_verify_region_elems(s->shape, &row) * tw_dtype_bytes(first->dtype);
+    if (need > first->room)
+        return tw_fault_at(&s->x.at, "puts %" PRId64 " bytes into %s, which has %" PRId64, need,
+                           tw_place_name(&s->x, first).text, first->room);
+    for (int64_t k = 0; k < h->slots && job->event.instr.continues < 0; k++) {
+        tw_place_poison(&first[k]);
+        first[k].full = true;
+        first[k].region = row;
+    }
+    held = first->region;
+    held.axis[h->slide.axis] = job->target[0].region.axis[h->slide.axis];
+    if (!job->target[0].any || !first->full || !tw_verify_region_inside(s->shape, &job->target[0].region, &held))
+        return tw_fault_at(&s->x.at, "continues a window that has other rows");
+    tw_place_write(target_of(s, 0), &job->target[0].region, NULL);
+    return true;
+}
+
 /* From now on nobody reads what is written. */
 static bool aim(at_work *s)
 {
     const tw_joint_job *job = s->job;
     if (job->dst_hold < 0) return true;
+    const tw_joint_hold *h = &s->g->hold[job->dst_hold];
+    if (h->slide.is) return aim_window(s, h);
     for (int64_t i = 0, lanes = target_lanes(s); i < lanes; i++) {
         tw_place *p = target_of(s, i);
         if (job->event.instr.takes && !open_place(s, p, &job->run->lane[i])) return false;

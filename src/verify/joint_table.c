@@ -1,7 +1,9 @@
 /* src/verify/joint_table.c - which buffers of the table belong to which hold of which group, and where they lie.
  *
  * The buffers of a hold are its slots one behind the other, each with all its lanes. Whether one is large enough is seen
- * when it is taken. */
+ * when it is taken. Where a memory has room for all of them one behind the other, that is how they lie. Otherwise two may overlap
+ * if the last group that uses the one stands before the group of the other; that nobody uses the one when the other is
+ * taken is seen then. */
 #include "verify/joint_judge.h"
 #include "verify/shape.h"
 
@@ -25,7 +27,8 @@ static void check_neighbours(tw_joint_judge *j, const tw_buffer *a, const tw_buf
 {
     const tw_scene *scene = j->known.scene;
     int64_t align = tw_max(1, j->in.platform->memory[b->memory].is.align), end = a ? a->offset + a->size : 0;
-    int64_t should = (end / align + (end % align > 0)) * align;
+    bool inside = a && b->circular && b->slot > 0 && a->pool == b->pool;
+    int64_t should = inside ? end : (end / align + (end % align > 0)) * align;
     tw_buffer_name name = tw_joint_buffer_name(j, (int)(b - scene->buffer), -1);
     if (b->offset != should)
         tw_fault_set(&j->fault, "layout: buffer %s lies at %" PRId64 ", it should lie at %" PRId64, name.text,
@@ -35,14 +38,65 @@ static void check_neighbours(tw_joint_judge *j, const tw_buffer *a, const tw_buf
                      tw_joint_buffer_name(j, (int)(a - scene->buffer), -1).text);
 }
 
+/* Whether the buffers of a memory, in the order of groups, tensors and slots, would fit one behind the other: all but the last with what
+ * the alignment adds to them. */
+static bool has_room(const tw_joint_judge *j, int memory)
+{
+    const tw_memory *m = &j->in.platform->memory[memory].is;
+    const tw_buffer *last = NULL;
+    int64_t sum = 0, align = tw_max(1, m->align);
+    for (int i = 0; i < j->in.n_buffers; i++) {
+        const tw_buffer *b = &j->in.buffer[i];
+        if (b->memory != memory || b->lane > 0 || b->size == 0) continue;
+        if (!tw_ckd_add(sum, b->size, &sum) || !tw_ckd_add(sum, (align - b->size % align) % align, &sum))
+            return false;
+        if (!last || is_before(last, b)) last = b;
+    }
+    return !last || sum - (align - last->size % align) % align <= m->size;
+}
+
+static const tw_joint_hold *hold_at(const tw_joint_judge *j, const tw_buffer *b)
+{
+    return &j->group[b->group].hold[j->hold_of[b - j->in.buffer]];
+}
+
+/* Of two that overlap, one was given back for good before the other's group begins. */
+static bool are_apart(const tw_joint_judge *j, const tw_buffer *a, const tw_buffer *b)
+{
+    int first = j->group[a->group].rank, second = j->group[b->group].rank;
+    return hold_at(j, a)->last_rank < second || hold_at(j, b)->last_rank < first;
+}
+
+/* Buffers from `order` on that overlap the first one. */
+static void check_sharers(tw_joint_judge *j, const tw_buffer **order, int n)
+{
+    const tw_buffer *a = order[0];
+    for (int i = 1; i < n && tw_table_overlap(a, order[i]) && !j->fault.set; i++) {
+        if (are_apart(j, a, order[i])) continue;
+        tw_fault_set(&j->fault, "layout: buffers %s of group '%s' and %s of group '%s' overlap and live together",
+                     tw_joint_buffer_name(j, (int)(a - j->in.buffer), -1).text, j->group[a->group].map->name,
+                     tw_joint_buffer_name(j, (int)(order[i] - j->in.buffer), -1).text,
+                     j->group[order[i]->group].map->name);
+    }
+}
+
 static tw_status check_addresses(tw_joint_judge *j)
 {
     const tw_buffer **order;
-    int n = tw_table_apart(j->known.scene, &j->fault, j->arena, &order);
+    int n = tw_table_order(j->known.scene, j->arena, &order);
     if (n < 0) return TW_ERR_NOMEM;
-    for (int i = 0; i < n && !j->fault.set; i++) {
+    bool in_line = true;
+    for (int i = 0, memory = -1; i < n && !j->fault.set; i++) {
         const tw_buffer *a = i > 0 ? order[i - 1] : NULL, *b = order[i];
-        check_neighbours(j, a && a->memory == b->memory && a->lane == b->lane ? a : NULL, b);
+        if (a && (a->memory != b->memory || a->lane != b->lane)) a = NULL;
+        if (b->memory != memory) in_line = has_room(j, memory = b->memory);
+        j->shares |= !in_line;
+        if (!in_line)
+            check_sharers(j, order + i, n - i);
+        else if (a && tw_table_overlap(a, b))
+            tw_table_refuse(j->known.scene, a, b, &j->fault);
+        else
+            check_neighbours(j, a, b);
     }
     return TW_OK;
 }
@@ -53,6 +107,13 @@ static bool belongs(const tw_joint_judge *j, const tw_joint_hold *h, int buffer)
 {
     const tw_buffer *b = &j->in.buffer[buffer];
     return b->group == h->group && b->operand == h->tensor && b->memory == h->memory;
+}
+
+/* The first of a circular buffer has room for a window, each other one for what comes ahead of it. */
+static int64_t window_units(const tw_joint_judge *j, const tw_joint_hold *h, int slot)
+{
+    int64_t rows = slot == 0 ? h->slide.window : h->slide.moved;
+    return tw_verify_dtype_units(j->known.scene->unit, tw_joint_dtype(j, h), rows * h->slide.row);
 }
 
 /* The buffer i of a hold is lane i mod lanes of slot i / lanes, and as large as all of them. */
@@ -71,7 +132,13 @@ static bool check_buffer(tw_joint_judge *j, const tw_joint_hold *h, int64_t i)
                      "layout: lane %d of buffer %s has %" PRId64 " units at %" PRId64 ", lane 0 has %" PRId64
                      " at %" PRId64,
                      b->lane, name.text, b->size, b->offset, first->size, first->offset);
-    else if (b->size != j->in.buffer[h->first].size)
+    else if (b->circular != h->slide.is)
+        tw_fault_set(&j->fault, "layout: buffer %s is %s", name.text,
+                     b->circular ? "circular" : "no part of a circular one");
+    else if (h->slide.is && b->size != window_units(j, h, b->slot))
+        tw_fault_set(&j->fault, "layout: buffer %s has %" PRId64 " units, its window asks for %" PRId64, name.text,
+                     b->size, window_units(j, h, b->slot));
+    else if (!h->slide.is && b->size != j->in.buffer[h->first].size)
         tw_fault_set(&j->fault, "layout: buffer %s has %" PRId64 " units, slot 0 has %" PRId64, name.text, b->size,
                      j->in.buffer[h->first].size);
     return !j->fault.set;
@@ -81,6 +148,10 @@ static bool check_buffer(tw_joint_judge *j, const tw_joint_hold *h, int64_t i)
 static bool find_buffers(tw_joint_judge *j, tw_joint_hold *h, int number)
 {
     int64_t n = 0, should = h->slots * h->lanes;
+    if (h->home) {
+        h->first = h->home->first;
+        return true;
+    }
     for (int i = 0; i < j->in.n_buffers && n < should; i++) {
         if (!belongs(j, h, i) || j->hold_of[i] >= 0) continue;
         if (n == 0) h->first = i;

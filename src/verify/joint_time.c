@@ -19,7 +19,17 @@ static const tw_joint_slot *target_of(const tw_joint_at *s)
 
 bool tw_joint_is_late(const tw_joint_at *s)
 {
-    return s->at.instr->op == TW_EXEC && s->todo->takes && s->op->engine.late;
+    return s->at.instr->op == TW_EXEC && s->todo->takes && s->op->engine.late &&
+           !s->group->hold[s->todo->dst].slide.is;
+}
+
+/* When there is room for what is written: of a window that goes on, not before the one before it comes; a sweep begins when all
+ * windows are free. */
+static int64_t free_from(const tw_joint_at *s)
+{
+    const struct tw_joint_slide *slide = &s->group->hold[s->todo->dst].slide;
+    int64_t free_at = target_of(s)->free_at;
+    return slide->is ? tw_max(free_at, s->todo->continues ? slide->came : slide->behind) : free_at;
 }
 
 /* ---- what must be ---- */
@@ -63,7 +73,7 @@ static bool check_target(const tw_joint_at *s)
 {
     const tw_joint_todo *todo = s->todo;
     if (todo->dst < 0 || tw_joint_is_late(s)) return true;
-    if (todo->takes) return wait_for(s, s->at.instr->dst, -1, "held", target_of(s)->free_at);
+    if (todo->takes) return wait_for(s, s->at.instr->dst, -1, "held", free_from(s));
     if (s->at.instr->op != TW_EXEC) return true;
     tw_region made = tw_verify_output_region(s->op->op, &todo->box);
     return wait_for(s, s->at.instr->dst, -1, "written", there(s, todo->dst, target_of(s), &made));
@@ -85,7 +95,7 @@ static void find_moments(tw_joint_at *s)
     if (todo->dst >= 0 && !todo->takes)
         s->moments.data = tw_max(s->moments.data, tw_max(target_of(s)->read, target_of(s)->latest));
     else if (todo->dst >= 0 && !tw_joint_is_late(s))
-        s->moments.credit = target_of(s)->free_at;
+        s->moments.credit = free_from(s);
 }
 
 bool tw_joint_check_start(tw_joint_at *s, const tw_moved *moved)

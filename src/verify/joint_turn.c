@@ -1,12 +1,14 @@
 /* src/verify/joint_turn.c - which group has the next command.
  *
  * Of the next commands of all groups the one that can start first is next, of equals that of the group which stands first. What
- * the next command of another group is, is known when it comes; whether it should have come before others is found then. Of
- * what it waits for only its unit may have changed meanwhile, so it came too late if a command before it
+ * the next command of a group is, is known when it comes; whether it should have come before others is found then. It could have come
+ * since the command before it in its group, those of the groups that it waits for, and the last use of the addresses that it takes, and
+ * what it waits for has been known since then, but for its unit. So it came too late if one of the commands since then
  *
- *     could start neither before the unit was free then, nor before the rest of what it waits for,
+ *     could start neither before the unit was free then, nor before the rest of what it waits for.
  *
- * and for this it suffices to know, per group and unit, the last of those that could not start before the unit was free. */
+ * Per unit, the commands that could not start before it was free are remembered, as long as no later one could start later
+ * still; and those that could start just when it was free, as long as no later one is of a group behind theirs. */
 #include "verify/joint_judge.h"
 
 #include <string.h>
@@ -16,27 +18,23 @@ typedef struct turn { /* of a command that came */
     int group;
 } turn;
 
+typedef struct turn_list { /* the later ones at the end */
+    int n, room;
+    turn *turn;
+} turn_list;
+
 struct tw_joint_turns {
     int n_units;
-    int *first;  /* per engine: its unit 0 in all */
-    bool *needs; /* per group and engine          */
-    bool *after; /* per group and group: it reads what that one makes */
-    turn *last;  /* per group and unit; tick -1: there is none */
+    int *first;               /* per engine: its unit 0 in all                                   */
+    int64_t *since;           /* per group: number of the command behind its last one            */
+    turn_list *above, *level; /* per unit: ready after the unit was free, just when it was       */
 };
 
-static bool reads_from(const tw_joint_group *g, const tw_joint_group *other)
+/* Whether a group makes the tensor for others. */
+static bool makes(const tw_joint_group *g, int tensor)
 {
-    const tw_op *driver = other->op[other->n_ops - 1].op;
-    int tensor = driver->operand[tw_op_output(driver)].tensor;
-    for (int i = 0; i < g->n_ops && g != other; i++)
-        for (int o = 0; o < tw_op_output(g->op[i].op); o++)
-            if (g->op[i].op->operand[o].tensor == tensor) return true;
-    return false;
-}
-
-static void forget(tw_joint_turns *t, int group)
-{
-    for (int u = 0; u < t->n_units; u++) t->last[group * t->n_units + u].tick = -1;
+    const tw_op *driver = g->op[g->n_ops - 1].op;
+    return driver->operand[tw_op_output(driver)].tensor == tensor;
 }
 
 tw_joint_turns *tw_joint_turns_new(tw_joint_judge *j)
@@ -46,44 +44,52 @@ tw_joint_turns *tw_joint_turns_new(tw_joint_judge *j)
     tw_joint_turns *t = TW_NEW(j->arena, tw_joint_turns, 1);
     if (!t) return NULL;
     t->first = TW_NEW(j->arena, int, p->n_engines + 1);
-    t->needs = TW_NEW(j->arena, bool, (int64_t)n * p->n_engines + 1);
-    t->after = TW_NEW(j->arena, bool, (int64_t)n *n + 1);
-    if (!t->first || !t->needs || !t->after) return NULL;
+    t->since = TW_NEW(j->arena, int64_t, n + 1);
+    if (!t->first || !t->since) return NULL;
     for (int e = 0; e < p->n_engines; e++) t->first[e + 1] = t->first[e] + (int)tw_units_count(j->known.scene, e);
     t->n_units = t->first[p->n_engines];
-    t->last = TW_NEW(j->arena, turn, (int64_t)n * t->n_units + 1);
-    if (!t->last) return NULL;
-    for (int g = 0; g < n; g++) {
-        forget(t, g);
-        for (int e = 0; e < p->n_engines; e++) t->needs[g * p->n_engines + e] = tw_joint_needs(j, &j->group[g], e);
-        for (int k = 0; k < n; k++) t->after[g * n + k] = reads_from(&j->group[g], &j->group[k]);
-    }
-    return t;
+    t->above = TW_NEW(j->arena, turn_list, t->n_units + 1);
+    t->level = TW_NEW(j->arena, turn_list, t->n_units + 1);
+    return t->above && t->level ? t : NULL;
 }
 
-static bool is_over(const tw_joint_group *g) { return g->done && g->n_pending == 0; }
+/* Whether the group has no commands left. */
+static bool is_over(tw_joint_judge *j, tw_joint_group *g)
+{
+    while (!g->done && g->n_pending == 0 && !j->fault.set && !j->no_memory)
+        j->no_memory |= tw_joint_advance(j, g) != TW_OK;
+    return g->done && g->n_pending == 0;
+}
+
+/* Whether a command waits until group k has no commands left: it loads what that one makes, or reads it where it stays. */
+static bool waits_for(const tw_joint_at *s, int k)
+{
+    const tw_instr *i = s->at.instr;
+    if (k == s->group->number) return false;
+    if (i->op == TW_LOAD && i->src[0] == -1 && makes(&s->j->group[k], s->tensor)) return true;
+    for (int n = 0; n < i->n_src && n < TW_MAX_OPERANDS; n++)
+        if (tw_joint_owner(s, n) == k) return true;
+    return false;
+}
+
+/* Whether it waits for any. */
+static bool waits(const tw_joint_at *s)
+{
+    const tw_instr *i = s->at.instr;
+    bool owned = i->op == TW_LOAD && i->src[0] == -1 && s->j->tensor[s->tensor].maker >= 0;
+    for (int n = 0; n < i->n_src && n < TW_MAX_OPERANDS; n++) owned |= tw_joint_owner(s, n) >= 0;
+    return owned;
+}
 
 bool tw_joint_check_makers(const tw_joint_at *s)
 {
-    const tw_joint_group *g = s->group;
-    if (g->n_seen > 0) return true;
-    for (int k = 0; k < s->j->in.n_groups; k++) {
-        const tw_joint_group *other = &s->j->group[k];
+    for (int k = 0; k < s->j->in.n_groups && waits(s); k++) {
+        tw_joint_group *other = &s->j->group[k];
         const tw_op *driver = other->op[other->n_ops - 1].op;
-        if (s->j->turns->after[g->number * s->j->in.n_groups + k] && !is_over(other))
+        if (waits_for(s, k) && !is_over(s->j, other))
             return tw_fault_at(&s->at, "comes before group '%s' has made '%s'", other->map->name,
                                s->j->in.model->tensor[driver->operand[tw_op_output(driver)].tensor].name);
     }
-    return true;
-}
-
-/* Whether the group has a command that could come instead of one of group `now`. */
-static bool may_go(const tw_joint_judge *j, int group, int now)
-{
-    int n = j->in.n_groups;
-    if (is_over(&j->group[group])) return false;
-    for (int k = 0; k < n; k++)
-        if (j->turns->after[group * n + k] && (k == now || !is_over(&j->group[k]))) return false;
     return true;
 }
 
@@ -93,36 +99,86 @@ static bool comes_before(const turn *t, int64_t ready, int group)
     return t->ready != ready ? t->ready < ready : t->group < group;
 }
 
-/* A group that could have had its turn now, but had not. */
-static void pass_over(const tw_joint_at *s, int group, const turn *now)
+/* ---- what came ---- */
+
+static bool append(turn_list *list, const turn *now, tw_arena *arena)
 {
-    tw_joint_turns *t = s->j->turns;
-    int n_engines = s->j->in.platform->n_engines;
-    for (int e = 0; e < n_engines; e++) {
-        if (!t->needs[group * n_engines + e]) continue;
-        for (int u = t->first[e]; u < t->first[e + 1]; u++) {
-            turn *last = &t->last[group * t->n_units + u];
-            if (comes_before(now, s->j->units.free[e][u - t->first[e]], group)) continue;
-            if (last->tick < 0 || comes_before(last, now->ready, now->group)) *last = *now;
-        }
+    if (list->n == list->room) {
+        int room = list->room ? 2 * list->room : 16;
+        turn *wider = TW_NEW(arena, turn, room);
+        if (!wider) return false;
+        if (list->n) memcpy(wider, list->turn, (size_t)list->n * sizeof *wider);
+        list->turn = wider;
+        list->room = room;
     }
+    list->turn[list->n++] = *now;
+    return true;
+}
+
+static bool note_turn(tw_joint_judge *j, const turn *now)
+{
+    tw_joint_turns *t = j->turns;
+    for (int e = 0; e < j->in.platform->n_engines; e++)
+        for (int u = t->first[e]; u < t->first[e + 1]; u++) {
+            int64_t free = j->units.free[e][u - t->first[e]];
+            turn_list *above = &t->above[u], *level = &t->level[u];
+            if (now->ready < free) continue;
+            if (now->ready > free) {
+                while (above->n > 0 && comes_before(&above->turn[above->n - 1], now->ready, now->group)) above->n--;
+                if (!append(above, now, j->arena)) return false;
+                continue;
+            }
+            while (level->n > 0 && level->turn[level->n - 1].group <= now->group) level->n--;
+            if (!append(level, now, j->arena)) return false;
+        }
+    return true;
+}
+
+/* The first of a list that came as command `since` or later, and was ready not before a time; NULL: there is none. */
+static const turn *find_since(const turn_list *list, int64_t since, int64_t ready)
+{
+    int lo = 0, hi = list->n;
+    while (lo < hi) {
+        int mid = lo + (hi - lo) / 2;
+        if (list->turn[mid].tick < since || list->turn[mid].ready < ready)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < list->n ? &list->turn[lo] : NULL;
+}
+
+/* ---- what should have come ---- */
+
+/* The number of the first command in whose stead it could have come. */
+static int64_t could_come(const tw_joint_at *s)
+{
+    const tw_joint_turns *t = s->j->turns;
+    int64_t since = t->since[s->group->number];
+    for (int k = 0; k < s->j->in.n_groups && waits(s); k++)
+        if (waits_for(s, k)) since = tw_max(since, t->since[k]);
+    if (!s->at.instr->takes) return since;
+    const tw_joint_slot *slot = &s->group->hold[s->todo->dst].slot[s->j->in.buffer[s->at.instr->dst].slot];
+    return slot->given >= 0 ? since : tw_max(since, slot->behind);
 }
 
 bool tw_joint_check_turn(const tw_joint_at *s)
 {
     tw_joint_turns *t = s->j->turns;
-    int mine = s->group->number;
-    const turn now = {tw_moments_last(&s->moments), s->at.row->tick, mine},
-               *last = &t->last[mine * t->n_units + t->first[s->at.instr->engine] + s->at.instr->unit];
-    int64_t rest = tw_max(s->moments.data, s->moments.credit);
+    int mine = s->group->number, unit = t->first[s->at.instr->engine] + s->at.instr->unit;
+    const turn now = {tw_moments_last(&s->moments), s->at.row->tick, mine};
+    int64_t rest = tw_max(s->moments.data, s->moments.credit), since = could_come(s);
     if (s->j->in.unhurried || s->j->in.n_groups == 1) return true;
-    if (last->tick >= 0 && !comes_before(last, rest, mine))
+    const turn *above = find_since(&t->above[unit], since, INT64_MIN),
+               *level = find_since(&t->level[unit], since, rest);
+    if (above && comes_before(above, rest, mine)) above = NULL;
+    if (!above && level && level->group > mine) above = level;
+    if (above)
         return tw_fault_at(&s->at,
                            "could start at %" PRId64 " and comes after command %" PRId64
                            " of group '%s', which could start at %" PRId64,
-                           rest, last->tick, s->j->group[last->group].map->name, last->ready);
-    forget(t, mine);
-    for (int g = 0; g < s->j->in.n_groups; g++)
-        if (g != mine && may_go(s->j, g, mine)) pass_over(s, g, &now);
-    return true;
+                           rest, above->tick, s->j->group[above->group].map->name, above->ready);
+    t->since[mine] = now.tick + 1;
+    s->j->no_memory |= !note_turn(s->j, &now);
+    return !s->j->no_memory;
 }

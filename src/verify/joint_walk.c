@@ -109,10 +109,12 @@ static void reads(tw_joint_todo *todo, int hold, tw_joint_run *run)
     if (run) run->refs++;
 }
 
-static void writes(tw_joint_todo *todo, int hold, tw_joint_run *run)
+static void writes(const walk *w, tw_joint_todo *todo, int hold, tw_joint_run *run)
 {
+    const tw_joint_hold *h = &w->g->hold[hold];
     todo->dst = hold;
     todo->run = run;
+    todo->continues = h->slide.is && h->slide.continues;
     todo->takes = run->expected++ == 0;
     run->refs++;
 }
@@ -123,9 +125,9 @@ static void expect_fill(walk *w, int hold, const tw_box *sub)
     tw_joint_todo *todo = new_todo(w);
     tw_joint_run *run = todo ? new_run(w, h, sub) : NULL;
     if (!run) return;
-    todo->region = run->region;
+    todo->region = h->slide.is ? h->slide.fresh.region : run->region;
     reads(todo, h->parent, h->parent >= 0 ? w->g->hold[h->parent].current : NULL);
-    writes(todo, hold, run);
+    writes(w, todo, hold, run);
     push(w, &h->fill, todo);
 }
 
@@ -137,7 +139,7 @@ static void expect_store(walk *w, int hold, const tw_region *region)
     if (!todo) return;
     todo->region = *region;
     reads(todo, hold, h->current);
-    if (h->outer >= 0) writes(todo, h->outer, w->g->hold[h->outer].current);
+    if (h->outer >= 0) writes(w, todo, h->outer, w->g->hold[h->outer].current);
     push(w, &h->store, todo);
 }
 
@@ -176,6 +178,26 @@ static bool open_runs(walk *w, int hold)
     return true;
 }
 
+/* Whether an operator of another group makes the tensor. */
+static bool comes_from_others(const walk *w, int tensor)
+{
+    int maker = w->j->tensor[tensor].maker;
+    for (int i = 0; i < w->g->n_ops; i++)
+        if (w->g->op[i].map->op == maker) return false;
+    return maker >= 0;
+}
+
+/* What the box reads is there: first what no other group makes; `any`: bit o: it reads some of operand o. */
+static bool ensure_inputs(walk *w, const tw_joint_op *o, const tw_box *box, unsigned any)
+{
+    for (int others = 0; others < 2; others++)
+        for (int i = 0; i < tw_op_output(o->op); i++)
+            if ((any >> i & 1) && comes_from_others(w, o->op->operand[i].tensor) == (others == 1) &&
+                !ensure(w, o->hold[i], box))
+                return false;
+    return !w->no_memory;
+}
+
 static void expect_exec(walk *w, int number, const tw_box *box)
 {
     tw_joint_op *o = &w->g->op[number];
@@ -184,15 +206,18 @@ static void expect_exec(walk *w, int number, const tw_box *box)
     if (!todo) return;
     todo->box = *box;
     todo->accumulates = !is_first(w->g, number, box);
+    unsigned any = 0;
     for (int i = 0; i < output; i++) {
-        tw_region region;
-        bool any = tw_verify_hull(o->op, i, box, &region);
-        if (any && !ensure(w, o->hold[i], box)) return;
-        if (w->no_memory) return;
-        reads(todo, any ? o->hold[i] : -1, any ? w->g->hold[o->hold[i]].current : NULL);
+        tw_region ignored;
+        if (tw_verify_hull(o->op, i, box, &ignored)) any |= 1u << i;
+    }
+    if (!ensure_inputs(w, o, box, any)) return;
+    for (int i = 0; i < output; i++) {
+        bool read = any >> i & 1;
+        reads(todo, read ? o->hold[i] : -1, read ? w->g->hold[o->hold[i]].current : NULL);
     }
     if (!open_runs(w, o->hold[output])) return;
-    writes(todo, o->hold[output], w->g->hold[o->hold[output]].current);
+    writes(w, todo, o->hold[output], w->g->hold[o->hold[output]].current);
     push(w, &o->exec, todo);
 }
 
@@ -200,6 +225,7 @@ static void expect_exec(walk *w, int number, const tw_box *box)
 static bool goes_on(const walk *w, const tw_joint_hold *h, const tw_box *sub)
 {
     const tw_operand *shape = &w->j->tensor[h->tensor].shape;
+    if (h->slide.is) return !h->slide.renews;
     if (!tw_joint_same(shape, &h->now, &h->next)) return false;
     if (h->made || h->outward) return true; /* what its lanes hold differs in points only */
     for (int64_t i = 0; i < h->lanes && h->per && h->current; i++) {
@@ -209,9 +235,19 @@ static bool goes_on(const walk *w, const tw_joint_hold *h, const tw_box *sub)
     return true;
 }
 
+/* A buffer is as large as all that its hold may have to hold, also where padding leaves nobody who reads it. */
+static void note_size(const tw_joint_judge *j, tw_joint_hold *h)
+{
+    if (h->per || h->divided_by >= 0 || !h->now.any) return;
+    h->most =
+        tw_max(h->most, tw_verify_dtype_units(j->known.scene->unit, tw_joint_dtype(j, h),
+                                              tw_verify_region_elems(&j->tensor[h->tensor].shape, &h->now.region)));
+}
+
 /* A new stretch of a hold begins unless it goes on as it was. */
 static void commit(walk *w, tw_joint_hold *h, const tw_box *sub, bool always)
 {
+    if (h->stays || h->home) return; /* its run is not this group's */
     if (always || !goes_on(w, h, sub)) {
         if (h->current && h->divided_by < 0) {
             h->current->last_step = w->g->step - 1;
@@ -221,6 +257,7 @@ static void commit(walk *w, tw_joint_hold *h, const tw_box *sub, bool always)
         h->current = NULL;
     }
     h->now = h->next;
+    note_size(w->j, h);
 }
 
 static void divide_holds(walk *w, int number, const tw_box *sub, bool first)
@@ -271,7 +308,12 @@ static void pass_on(walk *w, int number)
 {
     int h = w->g->op[number].hold[tw_op_output(w->g->op[number].op)];
     tw_region made = w->g->hold[h].now.region;
-    for (; w->g->hold[h].outer >= 0 && !w->no_memory; h = w->g->hold[h].outer) expect_store(w, h, &made);
+    for (; w->g->hold[h].outer >= 0 && !w->no_memory; h = w->g->hold[h].outer) {
+        const tw_joint_hold *to = &w->g->hold[w->g->hold[h].outer];
+        const tw_joint_part *part = to->slide.is ? &to->slide.fresh : &to->now;
+        if (w->g->slides && !part->any) return;
+        expect_store(w, h, w->g->slides ? &part->region : &made);
+    }
 }
 
 static void run_step(walk *w)
@@ -280,7 +322,8 @@ static void run_step(walk *w)
         tw_joint_op *o = &w->g->op[i];
         const tw_joint_hold *made = &w->g->hold[o->hold[tw_op_output(o->op)]];
         bool drives = i == w->g->n_ops - 1;
-        if (!drives && (made->current || !made->now.any)) continue;
+        bool wanted = made->slide.is ? made->slide.fresh.any : made->now.any;
+        if (!drives && (made->current || !wanted)) continue;
         execute(w, i);
         if (!drives && !w->j->fault.set && !w->no_memory) pass_on(w, i);
     }
@@ -295,7 +338,7 @@ static void store_ended(walk *w, bool all)
     int h = driver->hold[tw_op_output(driver->op)];
     for (; h >= 0 && !w->no_memory; h = w->g->hold[h].outer) {
         const tw_joint_hold *hold = &w->g->hold[h];
-        if (!all && goes_on(w, hold, NULL)) return;
+        if (hold->outer == -2 || (!all && goes_on(w, hold, NULL))) return;
         expect_store(w, h, &hold->now.region);
     }
 }
@@ -304,7 +347,7 @@ static void look(walk *w, int place)
 {
     for (int h = 0; h < w->g->n_holds; h++) {
         tw_joint_hold *hold = &w->g->hold[h];
-        if (hold->divided_by >= 0) continue;
+        if (hold->divided_by >= 0 || hold->stays || hold->home || (hold->slide.is && hold->depth > place)) continue;
         hold->next = hold->depth > place ? tw_joint_region(w->j, w->g, hold, NULL) : hold->now;
     }
 }
@@ -319,7 +362,7 @@ tw_status tw_joint_advance(tw_joint_judge *j, tw_joint_group *g)
 {
     walk w = {.j = j, .g = g};
     if (g->done || j->fault.set) return TW_OK;
-    int place = g->begun ? tw_joint_next(g) : -1;
+    int place = g->begun ? tw_joint_next(j, g) : -1;
     if (g->begun && place < 0) {
         g->done = true;
         store_ended(&w, true);

@@ -112,7 +112,7 @@ static int by_address(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-int tw_table_apart(const tw_scene *scene, tw_fault *fault, tw_arena *arena, const tw_buffer ***order)
+int tw_table_order(const tw_scene *scene, tw_arena *arena, const tw_buffer ***order)
 {
     int n = 0;
     const tw_buffer **all = TW_NEW(arena, const tw_buffer *, scene->n_buffers + 1);
@@ -120,13 +120,28 @@ int tw_table_apart(const tw_scene *scene, tw_fault *fault, tw_arena *arena, cons
     for (int i = 0; i < scene->n_buffers; i++)
         if (scene->buffer[i].size > 0) all[n++] = &scene->buffer[i];
     qsort(all, (size_t)n, sizeof *all, by_address);
-    for (int i = 1; i < n && !fault->set; i++) {
-        const tw_buffer *a = all[i - 1], *b = all[i];
-        if (a->memory == b->memory && a->lane == b->lane && b->offset < a->offset + a->size)
-            tw_fault_set(fault, "layout: buffer %s lies at %" PRId64 ", buffer %s before it ends at %" PRId64,
-                         tw_buffer_name_of(scene, (int)(b - scene->buffer), -1, -1).text, b->offset,
-                         tw_buffer_name_of(scene, (int)(a - scene->buffer), -1, -1).text, a->offset + a->size);
-    }
     *order = all;
     return n;
+}
+
+bool tw_table_overlap(const tw_buffer *a, const tw_buffer *b)
+{
+    return a->memory == b->memory && a->lane == b->lane && b->offset < a->offset + a->size &&
+           a->offset < b->offset + b->size;
+}
+
+void tw_table_refuse(const tw_scene *scene, const tw_buffer *a, const tw_buffer *b, tw_fault *fault)
+{
+    tw_fault_set(fault, "layout: buffer %s lies at %" PRId64 ", buffer %s before it ends at %" PRId64,
+                 tw_buffer_name_of(scene, (int)(b - scene->buffer), -1, -1).text, b->offset,
+                 tw_buffer_name_of(scene, (int)(a - scene->buffer), -1, -1).text, a->offset + a->size);
+}
+
+bool tw_table_apart(const tw_scene *scene, tw_fault *fault, tw_arena *arena)
+{
+    const tw_buffer **order;
+    int n = tw_table_order(scene, arena, &order);
+    for (int i = 1; i < n && !fault->set; i++)
+        if (tw_table_overlap(order[i - 1], order[i])) tw_table_refuse(scene, order[i - 1], order[i], fault);
+    return n >= 0;
 }

@@ -33,7 +33,11 @@ bool tw_table_is_sound(const tw_scene *scene, int buffer);
 void tw_table_places(const tw_scene *scene, tw_fault *fault);
 /* Units of n buffers of a pool, `first` and those behind it. */
 int64_t tw_table_units(const tw_scene *scene, int first, int64_t n);
-/* No two of them overlap. `*order`: those that have room for something, by memory, lane and address; their number, negative when out
- * of memory. */
-int tw_table_apart(const tw_scene *scene, tw_fault *fault, tw_arena *arena, const tw_buffer ***order);
+/* Those that have room for something, by memory, lane and address; their number, negative when out of memory. */
+int tw_table_order(const tw_scene *scene, tw_arena *arena, const tw_buffer ***order);
+bool tw_table_overlap(const tw_buffer *a, const tw_buffer *b);
+/* The fault of two that do, of which `b` lies behind. */
+void tw_table_refuse(const tw_scene *scene, const tw_buffer *a, const tw_buffer *b, tw_fault *fault);
+/* No two of them overlap; otherwise sets the fault. False when out of memory. */
+bool tw_table_apart(const tw_scene *scene, tw_fault *fault, tw_arena *arena);
 #endif

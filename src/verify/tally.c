@@ -24,7 +24,8 @@ bool tw_tally_init(tw_tally *t, const tw_scene *scene, const tw_claims *claims, 
 bool tw_tally_add_pool(tw_tally *t, int first, int said, int64_t slots, tw_arena *arena)
 {
     int64_t *given_at = TW_NEW(arena, int64_t, slots + 1);
-    t->pool[t->n_pools++] = (tw_tally_pool){.first = first, .said = said, .slots = slots, .given_at = given_at};
+    t->pool[t->n_pools++] = (tw_tally_pool){
+        .first = first, .said = said, .slots = slots, .given_at = given_at, .life = {INT64_MAX, INT64_MIN}};
     return given_at;
 }
 
@@ -95,6 +96,7 @@ void tw_tally_take(tw_tally *t, int buffer, int64_t start)
     }
     p->needed = tw_max(p->needed, p->out);
     p->peak = tw_max(p->peak, p->out + late);
+    p->life.lo = tw_min(p->life.lo, start);
 }
 
 void tw_tally_give(tw_tally *t, int buffer, int64_t end)
@@ -104,6 +106,7 @@ void tw_tally_give(tw_tally *t, int buffer, int64_t end)
     p->next = p->next + 1 == p->slots ? 0 : p->next + 1;
     p->out--;
     p->n_given++;
+    p->life.hi = tw_max(p->life.hi, end);
 }
 
 /* ---- energy ---- */
@@ -222,12 +225,40 @@ static void compare_port(const tw_tally *t, int port, tw_fault *fault)
     tw_tally_claims(fault, t->scene->platform->port[port].name, "", c, TW_COUNT(c));
 }
 
+static int64_t pool_units(const tw_tally *t, const tw_tally_pool *p)
+{
+    return tw_table_units(t->scene, p->first, p->peak);
+}
+
+static bool is_alive(const tw_tally_pool *p, int64_t cycle)
+{
+    return p->life.lo == cycle || (p->life.lo < cycle && cycle < p->life.hi);
+}
+
+/* Pools of groups that come one after the other are not all in use at once: the most are when one of them begins to be. */
+static int64_t live_with(const tw_tally *t, const tw_tally_pool *first)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < t->n_pools; i++)
+        if (t->scene->buffer[t->pool[i].first].memory == t->scene->buffer[first->first].memory &&
+            is_alive(&t->pool[i], first->life.lo))
+            sum += pool_units(t, &t->pool[i]);
+    return sum;
+}
+
+static void sum_pools(const tw_tally *t)
+{
+    for (int i = 0; i < t->n_pools; i++) {
+        const tw_tally_pool *p = &t->pool[i];
+        int64_t *live = &t->live[t->scene->buffer[p->first].memory];
+        *live = t->model ? tw_max(*live, live_with(t, p)) : *live + pool_units(t, p);
+    }
+}
+
 static void compare_memories(const tw_tally *t, tw_fault *fault)
 {
     const tw_platform *p = t->scene->platform;
-    for (int i = 0; i < t->n_pools; i++)
-        t->live[t->scene->buffer[t->pool[i].first].memory] +=
-            tw_table_units(t->scene, t->pool[i].first, t->pool[i].peak);
+    sum_pools(t);
     for (int m = 1; m < p->n_memories; m++) {
         const tw_memory_use *s = &t->claims->memory[m];
         const tw_claim c[] = {

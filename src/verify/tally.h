@@ -11,6 +11,7 @@ typedef struct tw_tally_pool {
     int first; /* its first buffer, the others follow */
     int said;  /* its number in the report            */
     int64_t out, needed, peak, waited;
+    tw_span life; /* of groups: from the first that is taken to the last that comes back */
     int64_t slots, next, n_given, *given_at; /* a ring: when the last ones came back */
 } tw_tally_pool;
 

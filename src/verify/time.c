@@ -57,7 +57,10 @@ bool tw_time_takes(const tw_site *s, const tw_event *e, tw_length t, int64_t unt
     if (e->start_cycle < 0 || e->end_cycle < e->start_cycle || e->busy_end < e->start_cycle)
         return tw_fault_at(s, "runs backwards in time");
     int64_t took = e->end_cycle - e->start_cycle, kept = e->busy_end - e->start_cycle;
-    if (until - e->start_cycle > t.all) t.all = t.busy = until - e->start_cycle;
+    if (until - e->start_cycle > t.all) {
+        t.busy += until - e->start_cycle - t.all;
+        t.all = until - e->start_cycle;
+    }
     if (took != t.all) return tw_fault_at(s, "takes %" PRId64 " cycles, should take %" PRId64, took, t.all);
     if (kept == t.busy) return true;
     return tw_fault_at(s, "keeps its engine busy for %" PRId64 " cycles, should for %" PRId64, kept, t.busy);

@@ -1,4 +1,4 @@
-/* test/goldens/vpu.c - vpu.json: windows and transposed windows. */
+/* test/goldens/vpu.c - vpu.json: windows and transposed windows; what is fused stands in fusion.c. */
 #include "goldens.h"
 
 static int64_t at(const json_t *list, size_t i) { return json_integer_value(json_array_get(list, i)); }
@@ -61,6 +61,5 @@ void run_vpu(tally *t, const char *file, const json_t *root)
     json_t *o;
     json_array_foreach(json_object_get(root, "windows"), i, o) run_window(t, file, o, false);
     json_array_foreach(json_object_get(root, "transposed"), i, o) run_window(t, file, o, true);
-    if (json_object_get(root, "fusion")) skip_part(t, file, "fusion", "nothing computes this yet");
-    if (json_object_get(root, "residual")) skip_part(t, file, "residual", "nothing computes this yet");
+    run_fusion(t, file, root);
 }

@@ -38,7 +38,8 @@ static const char sound[] =
     "    split: {loop: oy, cores: [big, little], shares: [3, 1]}\n"
     "    ops: [conv3]\n"
     "    levels: [{at: l1, sizes: {oy: 2}}]\n"
-    "  - {core: little, ops: [pool1], levels: [{at: l1, sizes: {oy: 2}, buffers: {ifm: 2}}]}\n";
+    "  - {core: little, ops: [pool1], levels: [{at: l1, sizes: {oy: 2}, buffers: {ifm: 2}}]}\n"
+    "resident: {y: sram}\n";
 
 static const char *duo_text(tw_bench *b) { return tw_read_source(b, "test/mapping/duo.yaml"); }
 
@@ -195,7 +196,8 @@ TEST(groups_print_as_a_file_that_says_the_same)
               "    ops: [pool1]\n"
               "    engines: {pool1: little.vector}\n"
               "    levels:\n"
-              "      - {at: little.l1, sizes: {oy: 2}, order: [oy], buffers: {z: 2}}\n");
+              "      - {at: little.l1, sizes: {oy: 2}, order: [oy], buffers: {z: 2}}\n"
+              "resident: {y: sram}\n");
     tw_text_release(&text);
     tw_bench_free(&s.bench);
 }
@@ -215,7 +217,23 @@ static const struct mistake {
     const char *old, *new, *messages;
 } mistakes[] = {
     {"groups:\n", "mapping: {}\ngroups:\n",
-     "map.yaml:1:1: error: a mapping file has either 'mapping' or 'groups'\n"},
+     "map.yaml:1:1: error: a mapping file has either 'mapping' or 'groups'\n"
+     "map.yaml:18:1: error: unknown key 'resident' in mapping file\n"},
+    {"resident: {y: sram}", "resident: {y: sram, mid: sram}",
+     "map.yaml:17:26: error: 'mid' is not made by one group and read by others: only what crosses groups can be "
+     "resident\n"},
+    {"resident: {y: sram}", "resident: {z: sram}",
+     "map.yaml:17:15: error: 'z' is made in parts, of which group 'halves.big' makes one: it cannot be resident\n"},
+    {"resident: {y: sram}", "resident: {y: big.l1}",
+     "map.yaml:17:15: error: 'y' does not pass memory 'big.l1' on its way to 'conv3' in group 'halves.little'\n"},
+    {"resident: {y: sram}", "resident: {y: little.l1}",
+     "map.yaml:17:15: error: 'y' does not pass memory 'little.l1' on its way out of group 'pair'\n"},
+    {"resident: {y: sram}", "resident: {x: sram}",
+     "map.yaml:17:15: error: 'x' is not made by one group and read by others: only what crosses groups can be "
+     "resident\n"},
+    {"sizes: {oy: 8}}", "sizes: {oy: 8}, buffers: {y: 2}}",
+     "map.yaml:7:49: error: 'y' is resident in 'sram': it is whole there, in one buffer, and no level says "
+     "otherwise\n"},
     {"core: big", "core: huge", "map.yaml:3:11: error: there is no core 'huge'; the cores are big, little\n"},
     {"[conv1, conv2]", "[conv9, conv2]",
      "map.yaml:4:11: error: workload 'chain' has no operator 'conv9'; its operators are conv1, conv2, conv3, "

@@ -25,13 +25,22 @@ chain '' > apart.yaml
 cycles() { grep -o '"cycles": *[0-9]*' "$1/plan.json" | head -1 | grep -o '[0-9]*$'; } # of all operators
 
 # ---- every operator of the group is searched ----
-expect 0 plan fused.yaml -m npu.yaml -o fused --budget=300000
+expect 0 plan fused.yaml -m npu.yaml --layers -o fused --budget=300000
 says out.txt "fusion      fused: 3 operators, "
 [ "$(grep -c '^  search ' out.txt)" = 3 ] || fail "not every operator was searched"
-expect 0 plan apart.yaml -m npu.yaml -o apart --budget=300000
+expect 0 plan apart.yaml -m npu.yaml --layers -o apart --budget=300000
 [ "$(cycles fused)" -gt 0 ] && [ "$(cycles fused)" -le "$(cycles apart)" ] || fail "fused is slower: $(cycles fused), $(cycles apart)"
 expect 0 eval fused.yaml -m npu.yaml --mapping=fused/mapping.yaml -o again
 [ "$(cycles again)" = "$(cycles fused)" ] || fail "the mapping takes $(cycles again) cycles, not $(cycles fused)"
+
+# ---- in groups, tile by tile, wished for or not ----
+expect 0 plan apart.yaml -m npu.yaml -o groups --budget=300000
+says out.txt "3 operators in "
+says out.txt "x as fast as layer by layer, which takes "
+says out.txt "no plan takes fewer than "
+[ "$(cycles groups)" -gt 0 ] && [ "$(cycles groups)" -lt "$(cycles apart)" ] || fail "groups are slower: $(cycles groups), $(cycles apart)"
+expect 0 eval apart.yaml -m npu.yaml --mapping=groups/mapping.yaml -o groups-again
+[ "$(cycles groups-again)" = "$(cycles groups)" ] || fail "the groups take $(cycles groups-again) cycles, not $(cycles groups)"
 
 # ---- what the mapping says is done ----
 echo 'mapping: {c2: {fused: false}, c3: {fused: false}}' > apart.map.yaml
@@ -40,7 +49,7 @@ expect 0 plan fused.yaml -m npu.yaml --mapping=apart.map.yaml -o told --budget=3
 
 # ---- a group that does not fit is not fused, unless the mapping says so ----
 sed 's/48 KiB/3 KiB/' npu.yaml > small.yaml
-expect 0 plan fused.yaml -m small.yaml -o small --budget=300000
+expect 0 plan fused.yaml -m small.yaml --layers -o small --budget=300000
 says out.txt "fusion      not fused: 3 operators, "
 echo 'mapping: {c2: {fused: true}, c3: {fused: true}}' > fused.map.yaml
 expect 1 plan fused.yaml -m small.yaml --mapping=fused.map.yaml --budget=300000

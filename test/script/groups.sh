@@ -94,6 +94,7 @@ says err.txt "its engines are big.load, big.store, big.array, little.dma, little
 shows 12-lanes conv:16x14x14,out=32,kernel=3,pad=1,dtype=i8 "rf" "while oy stands still"
 shows 13-fused-convolutions "$source"/examples/13-fused-convolutions/workload.yaml "mid" "all along" "for a step"
 shows 14-array-and-vector "$source"/examples/14-array-and-vector/workload.yaml "vector" "gelu.y"
+shows 15-resident "$source"/examples/15-resident/workload.yaml "resident" "conv2.w"
 
 # Plans of different kinds compare by what both have.
 expect 0 eval matmul:128x128x128,dtype=i8 -m kpu --mapping="$source"/examples/06-kpu/mapping.yaml -q -o kpu
@@ -142,6 +143,28 @@ ops:
 YAML
 group 'a, b, c' '{at: l2}, {at: l1, sizes: {oy: 1, ox: 1}}' # some steps meet nothing but padding
 expect 0 eval three.yaml -m two.yaml --mapping=map.yaml; says out.txt "executed, equal to"
+
+# Windows that slide, in one memory and in the one outside of it, with an engine that writes late, and what cannot.
+cat >chain.yaml <<'YAML'
+workload: chain
+ops:
+  - {name: a, op: conv, shape: [2, 9, 7], out: 3, kernel: 3, pad: 1, dtype: f32, output: t}
+  - {name: b, op: conv, shape: [3, 9, 7], out: 2, kernel: 5, stride: 2, pad: 2, dtype: f32, inputs: {ifm: t}}
+YAML
+for slide in 'a.ifm: oy' 't: oy' 'a.ifm: oy, t: oy'; do
+    for sizes in 'oy: 2' 'ox: 2, oy: 1'; do
+        group 'a, b' "{at: l1, sizes: {$sizes}, order: [ox, oy], buffers: {t: 2}, slide: {$slide}}"
+        expect 0 eval chain.yaml -m two.yaml --mapping=map.yaml; says out.txt "executed, equal to"
+        expect 0 eval chain.yaml -m late.yaml --mapping=map.yaml; says out.txt "executed, equal to"
+    done
+done
+says out.txt " kept between"
+group 'a, b' '{at: l2, sizes: {oy: 2}, slide: {a.ifm: oy}}, {at: l1, sizes: {oy: 1}, keep: {t: all, a.ifm: all}}'
+expect 0 eval chain.yaml -m two.yaml --mapping=map.yaml; says out.txt "executed, equal to"
+group 'a, b' '{at: l1, sizes: {oy: 2}, slide: {a.w: oy}}'
+expect 2 eval chain.yaml -m two.yaml --mapping=map.yaml; says err.txt "'a.w' cannot slide along 'oy' in 'l1': the loop does not move it"
+group 'a, b' '{at: l1, sizes: {oy: 2}, slide: {t: oy}}' 'reduce: {a: {ic: 1}}'
+expect 2 eval chain.yaml -m two.yaml --mapping=map.yaml; says err.txt "'t' cannot slide along 'oy' in 'l1': it is added up there in pieces"
 
 # What groups do not know is refused, not ignored.
 refused() { # SED-SCRIPT TEXT

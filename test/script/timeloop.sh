@@ -6,10 +6,16 @@ machine=$t/arch.yaml,$t/energy.yaml
 
 sub=eval
 expect 0 "$t/problem.yaml" -m "$t/arch.yaml" -m "$t/energy.yaml" --mapping "$t/mapping.yaml"
+says out.txt "rows by the rules of timeloop  1'152 multiply-adds"
+says out.txt "  time        576 cycles, 50.0% of the peak of the array"
+narrow out.txt
+[ "$(wc -l <out.txt)" -lt 30 ] || fail "the first screen has $(wc -l <out.txt) lines"
+expect 0 "$t/problem.yaml" -m "$t/arch.yaml" -m "$t/energy.yaml" --mapping "$t/mapping.yaml" --full
+narrow out.txt
 says out.txt "rows by the rules of timeloop"
 says out.txt "1'152 multiply-adds, 0.055 uJ, 576 cycles, 50.00 % of the array"
 cp out.txt apart.txt
-expect 0 "$t/problem.yaml" -m "$machine" --mapping "$t/mapping.yaml" --rules=timeloop
+expect 0 "$t/problem.yaml" -m "$machine" --mapping "$t/mapping.yaml" --rules=timeloop --full
 cmp -s out.txt apart.txt || fail "a list of files is not the same as one after the other"
 expect 0 "$t/problem.yaml" -m "$machine" --mapping "$t/mapping.yaml" --json
 valid_json out.txt
@@ -21,6 +27,7 @@ says out.txt "timeloop: first reads elided: "
 says out.txt "timeloop: hidden start and end: "
 says out.txt "zigzag: updates of 'buffer' cost what a write does, 7 pJ instead of 7.5"
 says out.txt "the fastest plan on the machine that 'tilewright convert' makes of these files, simulated"
+narrow out.txt
 expect 0 "$t/problem.yaml" -m "$machine" --mapping "$t/mapping.yaml" --rules=all --json
 valid_json out.txt
 expect 0 "$t/problem.yaml" -m "$machine" --mapping "$t/mapping.yaml" --rules=zigzag
@@ -44,11 +51,11 @@ says err.txt "note: attribute 'hysteresis' is read over: the model has no use fo
 
 # What is found is at least as good as the mapping given, and is read back as the same.
 sub=plan
-expect 0 "$t/problem.yaml" -m "$machine,$t/limits.yaml" --objective=energy -o found
+expect 0 "$t/problem.yaml" -m "$machine,$t/limits.yaml" --objective=energy -o found --full
 says out.txt "proven best of all mappings with perfect factors that the constraints allow"
 grep multiply-adds out.txt >found.txt
 sub=eval
-expect 0 "$t/problem.yaml" -m "$machine" --mapping found/mapping.yaml
+expect 0 "$t/problem.yaml" -m "$machine" --mapping found/mapping.yaml --full
 grep multiply-adds out.txt | cmp -s - found.txt || fail "the mapping that was written costs something else"
 
 sub=convert

@@ -169,6 +169,54 @@ TEST(of_several_operators_the_values_are_added_up)
     tw_context_free(ctx);
 }
 
+/* ---- fusion ---- */
+
+static const char npu[] =
+    "machine: small-npu\nunit: byte\ntiming: async\nmemories:\n"
+    "  - {name: ddr, size: unlimited}\n"
+    "  - {name: cmx, size: 16 KiB, align: 16, placement: lifetime}\n"
+    "engines:\n"
+    "  - {name: dma, between: [ddr, cmx], carries: both, prefetch: all, cost: {latency: 100, per_cycle: 8}}\n"
+    "  - {name: dpu, computes: [multiply-add, add], on: cmx, cost: {array: [16, 16], latency: 20}}\n";
+
+/* Two matmuls, the second of which reads what the first one makes; `wish` is said of it. */
+static const tw_plan *plan_pair(tw_context *ctx, const char *wish, const tw_search_options *options)
+{
+    static const char pair[] = "workload: pair\nops:\n"
+                               "  - {name: a, op: matmul, shape: [16, 24, 16], dtype: i8, out_dtype: i8, "
+                               "accumulator: i32, output: t}\n"
+                               "  - {name: b, op: matmul, shape: [16, 16, 24], dtype: i8, out_dtype: i8, "
+                               "accumulator: i32, inputs: {ifm: t}, output: u%s}\n";
+    char text[1024];
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan;
+    snprintf(text, sizeof text, pair, wish);
+    if (tw_model_parse(ctx, "w", text, &model) != TW_OK) fail_msg("%s", tw_context_message(ctx, 0));
+    if (tw_machine_parse(ctx, "m", npu, &machine) != TW_OK) fail_msg("%s", tw_context_message(ctx, 0));
+    CHECK_EQ(tw_plan_search(ctx, model, machine, options, &plan), TW_OK);
+    return plan;
+}
+
+TEST(neighbours_that_nobody_wished_to_fuse_are_worth_what_planning_them_fused_gives)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_search_options options = {.size = sizeof options, .budget = 50000};
+    const tw_plan *apart = plan_pair(ctx, "", &options), *fused = plan_pair(ctx, ", fused: true", &options);
+    const tw_remedy *remedy, *fusion = NULL;
+    int n;
+    CHECK(value_of(fused) < value_of(apart));
+    CHECK_EQ(tw_plan_remedies(ctx, apart, &options, &remedy, &n), TW_OK);
+    for (int i = 0; i < n; i++)
+        if (remedy[i].kind == TW_OTHER_FUSION) fusion = &remedy[i];
+    CHECK(fusion != NULL && fusion->feasible);
+    CHECK_EQ(fusion->value, value_of(fused));
+    CHECK(strstr(fusion->change, "'b' fused with 'a'") != NULL);
+    CHECK_EQ(tw_plan_remedies(ctx, fused, &options, &remedy, &n), TW_OK);
+    for (int i = 0; i < n; i++) CHECK(remedy[i].kind != TW_OTHER_FUSION);
+    tw_context_free(ctx);
+}
+
 /* ---- order ---- */
 
 TEST(the_largest_gain_stands_first_and_equal_ones_in_the_order_of_the_machine)

@@ -106,7 +106,7 @@ async function checkLoudness(page, name) {
 
 const hash = (page) => page.evaluate(() => location.hash);
 /** The address is written a moment after the last change; where others are busy on this machine, some time later. */
-const written = (page, pattern) => page.waitForFunction((text) => new RegExp(text).test(location.hash), pattern, { timeout: 10000 }).catch(() => {});
+const written = (page, pattern) => page.waitForFunction((text) => new RegExp(text).test(location.hash), pattern).catch(() => {});
 
 async function checkAddress(page, report) {
   await page.evaluate(() => (window.tw.app.axis.show({ from: 100, to: 1100 }), window.tw.app.selection.select(5)));
@@ -155,10 +155,9 @@ async function checkRowHeight(page, name) {
   const before = await height();
   const { width } = page.viewportSize();
   await page.setViewportSize({ width, height: 640 });
-  await settle(page);
-  check((await height()) < before - 60, `${name}: rows get lower with the window`);
+  check((await lib.soon(height, (h) => h < before - 60)) < before - 60, `${name}: rows get lower with the window`);
   await page.setViewportSize({ width, height: 900 });
-  await settle(page);
+  check((await lib.soon(height, (h) => h === before)) === before, `${name}: and higher again`);
 }
 
 export async function checkAnswers(browser, report) {

@@ -13,7 +13,7 @@ export async function checkDamaged(browser, report) {
       const { page, context } = await lib.open(browser, file);
       if (part === "columns") await show(page, "Timeline"); // the other views need no events
       const says = () => [...document.querySelectorAll("[role=alert]")].some((e) => e.checkVisibility() && e.textContent.length > 20);
-      const said = await page.waitForFunction(says, null, { timeout: 5000 }).catch(() => null);
+      const said = await page.waitForFunction(says).catch(() => null);
       check(said, `damaged ${part}, ${how}: nothing is said`);
       await lib.picture(page, `damaged-${part}`);
       await context.close();

@@ -97,6 +97,9 @@ export async function readTrace(file) {
 
 // ---- Chromium ----
 
+/** Milliseconds until what a page should do counts as not done: others may be busy on this machine. */
+const PATIENCE = 60000;
+
 export async function launch() {
   return chromium.launch({
     executablePath: "/usr/bin/chromium",
@@ -110,7 +113,7 @@ export async function open(browser, file, { width = 1400, height = 900, dark = f
   const context = await browser.newContext({
     viewport: { width, height }, colorScheme: dark ? "dark" : "light", offline: true, acceptDownloads: true,
   });
-  context.setDefaultTimeout(15000);
+  context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const problems = [];
   const url = pathToFileURL(file).href;
@@ -122,6 +125,7 @@ export async function open(browser, file, { width = 1400, height = 900, dark = f
   await cdp.send("Network.enable");
   cdp.on("Network.requestWillBeSent", (e) => isOurs(e.request.url) || problems.push(`network: ${e.request.url}`));
   cdp.on("Network.webSocketCreated", (e) => problems.push(`socket: ${e.url}`));
+  if (slowness > 1) await cdp.send("Emulation.setCPUThrottlingRate", { rate: slowness });
   if (prepare) await page.addInitScript(prepare);
   const begin = performance.now();
   await page.goto(url);
@@ -130,6 +134,24 @@ export async function open(browser, file, { width = 1400, height = 900, dark = f
 
 /** Until what was asked for is drawn. */
 export const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+/** What `read` gives as soon as `holds` is true of it; its last value where that takes too long. */
+export async function soon(read, holds) {
+  const end = performance.now() + PATIENCE;
+  for (;;) {
+    const value = await read();
+    if (holds(value) || performance.now() > end) return value;
+    await new Promise((done) => setTimeout(done, 20));
+  }
+}
+/** What a page comes to say after an action. */
+export async function equalSoon(read, want, text) {
+  const wanted = JSON.stringify(want);
+  return equal(await soon(read, (value) => JSON.stringify(value) === wanted), want, text);
+}
+
+/** How many times slower than this machine the pages run: TW_SLOW=8 shows checks that do not wait for what they look at. */
+const slowness = Number(process.env.TW_SLOW ?? 1);
 
 /** Whether more pictures are asked for than time allows in every run: dark and narrow ones too, and whole pages. */
 export const allPictures = process.env.TW_PICTURES === "all";

@@ -74,11 +74,9 @@ export async function checkCompareLooks(browser, report, sides) {
     for (const [i, side] of sides.entries()) {
       await show(page, "Overview");
       await page.selectOption("header select", String(i));
-      await settle(page);
-      const here = await page.$$eval(".overview svg text", (list) => list.map((t) => t.textContent));
+      const texts = (shown) => shown.$$eval(".overview svg text", (list) => list.map((t) => t.textContent));
       const own = await load(browser, side, look);
-      const there = await own.page.$$eval(".overview svg text", (list) => list.map((t) => t.textContent));
-      equal(here, there, `${what}: the overview of side ${i} says what its own report says`);
+      await lib.equalSoon(() => texts(page), await texts(own.page), `${what}: the overview of side ${i} says what its own report says`);
       await own.context.close();
     }
     equal(problems, [], `${what}: messages`);

@@ -20,6 +20,9 @@ export async function checkNetwork(browser, report) {
   await checkColumns(page, "costs", costs.steps, { step: number, ...same("name", "op") }, report.name);
   await checkColumns(page, "cores", costs.cores, same("machine", "cycles", "planned_steps"), report.name);
   await checkColumns(page, "tensors", doc.tensors.places, same("name", "bytes", "offset", "first_step", "last_step"), report.name);
+  const helping = doc.remedies.filter((r) => r.tried && (!r.feasible || Math.abs(r.gain) >= 0.0005));
+  check(helping.length > 0, `${report.name}: something would help`);
+  await checkColumns(page, "top-remedies", helping.slice(0, 8), same("gain", "value", "at", "change"), report.name);
   await checkConstants(page, doc.constants, report.name);
   await checkSorting(page, report.name);
   await checkDrillDown(page, doc, report.name);
@@ -60,7 +63,7 @@ async function checkSorting(page, name) {
 async function checkDrillDown(page, doc, name) {
   const [number, step] = [...doc.steps.entries()].reverse().find(([, s]) => s.layer !== undefined && s.cycles);
   await page.click(`table[data-table=steps] tr[data-step="${number}"]`);
-  await page.waitForFunction(() => window.tw.app.trace !== null);
+  await page.waitForFunction((layer) => window.tw.app.plan.layer === layer && window.tw.app.trace !== null, step.layer);
   await settle(page);
   check((await openTab(page)) !== "Network", `${name}: a click on a step opens its plan`);
   equal(await page.evaluate(() => window.tw.app.plan.layer), step.layer, `${name}: the layer of the step`);

@@ -14,8 +14,7 @@ async function lookAt(page, what, shot) {
   equal(await page.$$eval(`${panel(tab)} .error`, (errors) => errors.map((e) => e.textContent).filter((text) => text)), [], `${what}, ${tab}: errors`);
   check((await page.locator(panel(tab)).boundingBox())?.height > 80, `${what}, ${tab}: nothing is shown`);
   equal(await lib.overflow(page), null, `${what}, ${tab}: wider than the window`);
-  if ((await lib.namelessParts(page)).length) await page.waitForTimeout(400); // some texts follow the drawings
-  equal(await lib.namelessParts(page), [], `${what}, ${tab}: parts without a name`);
+  await lib.equalSoon(() => lib.namelessParts(page), [], `${what}, ${tab}: parts without a name`);
   equal(await lib.faintTexts(page), [], `${what}, ${tab}: texts that are hard to read`);
   if (shot) await lib.picture(page, `${shot}-${tab.toLowerCase()}`);
 }

@@ -27,7 +27,7 @@ const COMMANDS = {
   operators: ["eval", example("08-nsnet2/workload.yaml"), "-m", "snitch", `--lowering-config=@${example("08-nsnet2/hand-picked.mlir")}`],
   kpu: ["eval", "matmul:128x128x128,dtype=i8", "-m", "kpu", `--mapping=${example("06-kpu/mapping.yaml")}`],
   searched: ["plan", "matmul:128x128x128,dtype=i8", "-m", "kpu", "--explain"],
-  network: ["plan", example("09-network/digits.onnx"), "-m", "snitch", "--dim=batch=1", "--core=snitch-note"],
+  network: ["plan", example("09-network/digits.onnx"), "-m", "snitch", "--dim=batch=1", "--core=snitch-note", "--explain", "--budget=20000"],
   // ten nodes of eleven depend on constants alone
   constants: ["plan", join(source, "test/web/constants.onnx"), "-m", "kpu"],
   compare: ["compare", "kpu/plan.json", "searched/plan.json"],

@@ -33,8 +33,8 @@ async function checkZoom(page) {
     const before = await shown(page);
     await action();
     await settleTable(page);
-    for (let wait = 0; wait < 50 && !holds(before, await shown(page)); wait++) await page.waitForTimeout(100);
-    check(holds(before, await shown(page)), `timeline: ${what} changes ${JSON.stringify(before)} to ${JSON.stringify(await shown(page))}`);
+    const after = await lib.soon(() => shown(page), (now) => holds(before, now));
+    check(holds(before, after), `timeline: ${what} changes ${JSON.stringify(before)} to ${JSON.stringify(after)}`);
   };
   const closer = (a, b) => length(b) < length(a);
   const farther = (a, b) => length(b) > length(a);
@@ -42,7 +42,7 @@ async function checkZoom(page) {
   const about = cycleOf(x);
   await page.mouse.move(x, y);
   /* A wheel's step is handled some frames after it was sent: what it does is waited for. */
-  const scrolls = () => page.mouse.wheel(0, 60).then(() => page.waitForFunction(() => scrollY > 0, null, { timeout: 10000 })).catch(() => {});
+  const scrolls = () => page.mouse.wheel(0, 60).then(() => page.waitForFunction(() => scrollY > 0)).catch(() => {});
   await act("the wheel alone", scrolls, (a, b) => String(Object.values(a)) === String(Object.values(b)));
   check(await page.evaluate(() => scrollY > 0), "timeline: the wheel alone scrolls the page");
   await page.evaluate(() => scrollTo(0, 0));
@@ -149,7 +149,7 @@ async function search(page, text, count, what) {
   await page.keyboard.press("Control+a");
   await page.keyboard.type(text);
   await page.keyboard.press("Enter");
-  await page.waitForFunction((want) => document.querySelector("[data-found]").dataset.value === want, String(count), { timeout: 10000 }).catch(() => {});
+  await page.waitForFunction((want) => document.querySelector("[data-found]").dataset.value === want, String(count)).catch(() => {});
   equal(await lib.readValue(page, "[data-found]"), String(count), `${what}: found by '${text}'`);
 }
 
@@ -163,8 +163,7 @@ async function checkSearch(page, lines) {
   await search(page, "exec", lines.filter((l) => l.op === "exec").length, "small");
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press("Escape");
-  await settle(page);
-  equal(await lib.readValue(page, "[data-found]"), "0", "search: Escape clears it");
+  await lib.equalSoon(() => lib.readValue(page, "[data-found]"), "0", "search: Escape clears it");
 }
 
 async function checkCursors(page) {

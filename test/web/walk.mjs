@@ -28,7 +28,7 @@ export async function checkWalk(browser, report, { lines }) {
   }
   await page.click("button:text-is('Play')");
   const before = await page.evaluate(() => window.tw.app.axis.now);
-  await page.waitForFunction((now) => window.tw.app.axis.now !== now, before, { timeout: 5000 }).catch(() => {});
+  await page.waitForFunction((now) => window.tw.app.axis.now !== now, before).catch(() => {});
   check((await page.evaluate(() => window.tw.app.axis.now)) !== before, `${report.name}: playing moves the time`);
   equal(problems, [], `${report.name}: messages during the walk`);
   await context.close();

@@ -1,6 +1,6 @@
 // The planner in the page: every change of a field gives what the command gives for the files that the page saves.
 import { join } from "node:path";
-import { check, equal, readJson, scratch, tilewright } from "./lib.mjs";
+import { check, equal, readFileSync, readJson, scratch, tilewright, writeFileSync } from "./lib.mjs";
 import { load, show } from "./visit.mjs";
 
 const CHANGES = 50;
@@ -17,31 +17,49 @@ function other(value, pick) {
   return ["tile", "all"].includes(value) ? ["tile", "all"][pick(2)] : value;
 }
 
-/** The answer to what stands in the fields now: cycles and energy, or null where it is no plan. */
+/** The answer to what stands in the fields now: cycles and energy, or null where it is no plan. Whatever changes or asks makes
+ *  the page's old answer stale before the browser does anything else. */
 async function answer(page) {
-  await page.waitForFunction(() => document.querySelector(".results [data-status]") && !document.querySelector(".results.stale"), null, { timeout: 60000 });
+  await page.waitForFunction(() => document.querySelector(".results [data-status]") && !document.querySelector(".results.stale"));
   return page.evaluate(() => {
     const value = (key) => Number(document.querySelector(`.results [data-key=${key}]`)?.dataset.value ?? 0);
     return document.querySelector(".results [data-status=ok]") ? { cycles: value("cycles"), energy: value("energy_fj") } : null;
   });
 }
 
-async function save(page, side) {
-  const [download] = await Promise.all([page.waitForEvent("download"), page.click(`[data-do="save ${side}"]`)]);
-  const file = join(scratch, `${side}-saved.yaml`);
-  await download.saveAs(file);
+/** Keeps the text of the last file that the page made. */
+function watchFiles() {
+  const make = URL.createObjectURL;
+  URL.createObjectURL = (blob) => {
+    window.lastFile = blob.text();
+    return make.call(URL, blob);
+  };
+}
+/** A file as the page saves it, and where the command finds it. */
+async function save(page, side, name) {
+  await page.click(`[data-do="save ${side}"]`);
+  const file = join(scratch, `${name}-${side}.yaml`);
+  writeFileSync(file, await page.evaluate(() => window.lastFile));
   return file;
+}
+/** What the browser puts into the folder of downloads is that file. */
+async function checkDownload(page, side, name) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click(`[data-do="save ${side}"]`)]);
+  equal(download.suggestedFilename(), `${side}.yaml`, `${name}: name of the file`);
+  const file = join(scratch, `${name}-downloaded.yaml`);
+  await download.saveAs(file);
+  equal(readFileSync(file, "utf8"), await page.evaluate(() => window.lastFile), `${name}: the file that is downloaded`);
 }
 
 /** What the command says of the saved files. */
-async function commanded(page, workload) {
-  const [machine, mapping] = [await save(page, "machine"), await save(page, "mapping")];
+async function commanded(page, { name, args: [, workload] }) {
+  const [machine, mapping] = [await save(page, "machine", name), await save(page, "mapping", name)];
   const { summary } = JSON.parse(tilewright(["eval", workload, "-m", machine, `--mapping=${mapping}`, "--no-verify", "--json"]).out);
   return { cycles: summary.cycles, energy: summary.energy_fj ?? 0 };
 }
 
 /** Changes fields one after the other; what makes no plan is taken back. */
-async function changeFields(page, workload, seed, wanted) {
+async function changeFields(page, report, seed, wanted) {
   const pick = random(seed);
   let made = 0;
   for (let tries = 0; made < wanted && tries < 6 * wanted; tries++) {
@@ -56,31 +74,53 @@ async function changeFields(page, workload, seed, wanted) {
       await answer(page);
       continue;
     }
-    equal(got, await commanded(page, workload), `${workload}: '${field}' is ${next}, in the page and by the command`);
+    equal(got, await commanded(page, report), `${report.name}: '${field}' is ${next}, in the page and by the command`);
     made++;
   }
   return made;
 }
 
-/** Reports of one operator each: the workload as the command line names it. */
+/** What is asked last is answered, whatever is under way: a search that begins between a key and its evaluation, and a reset
+ *  while that search runs. */
+async function checkLast(page, name, before) {
+  await page.evaluate(() => {
+    const size = document.querySelector('[data-field="machine.memories.1.size"]');
+    size.value = String(2 * Number(size.value));
+    size.dispatchEvent(new Event("input"));
+    document.querySelector("[data-do=search]").click();
+  });
+  check(await page.isDisabled('[data-do="save mapping"]'), `${name}: nothing can be saved while the answer is awaited`);
+  await page.click("[data-do=reset]");
+  equal((await answer(page))?.cycles, before.cycles, `${name}: a reset during a search`);
+  equal(await page.$$eval("input.changed", (list) => list.length), 0, `${name}: fields that a reset leaves changed`);
+}
+
+/** A report of one operator; returns how many changes were compared. */
+async function checkReport(browser, report, seed, wanted) {
+  const { name } = report;
+  const { page, context, problems } = await load(browser, report, { prepare: watchFiles });
+  const before = readJson(report.folder, "plan.json").summary;
+  await show(page, "What-if");
+  equal(await answer(page), { cycles: before.cycles, energy: before.energy_fj ?? 0 }, `${name}: what-if begins with the plan`);
+  const made = await changeFields(page, report, seed, wanted);
+  await page.click("[data-do=reset]");
+  equal((await answer(page))?.cycles, before.cycles, `${name}: reset`);
+  await checkLast(page, name, before);
+  await page.click("[data-do=search]");
+  const best = await answer(page);
+  check(best && best.cycles <= before.cycles, `${name}: a search in the page finds ${best?.cycles} cycles, the report has ${before.cycles}`);
+  equal(best, await commanded(page, report), `${name}: what was found in the page, by the command`);
+  for (const side of ["machine", "mapping"]) await checkDownload(page, side, name);
+  await page.fill('[data-field="machine.memories.1.size"]', "1");
+  check((await answer(page)) === null && (await page.textContent(".results .messages")).includes("short by"), `${name}: what does not fit is said`);
+  equal(problems, [], `${name}: what-if asks for nothing and complains of nothing`);
+  await context.close();
+  return made;
+}
+
 export async function checkWhatIf(browser, reports) {
-  let made = 0;
-  for (const [i, report] of reports.entries()) {
-    const { page, context, problems } = await load(browser, report);
-    const before = readJson(report.folder, "plan.json").summary;
-    await show(page, "What-if");
-    equal(await answer(page), { cycles: before.cycles, energy: before.energy_fj ?? 0 }, `${report.name}: what-if begins with the plan`);
-    made += await changeFields(page, report.args[1], 77 + i, Math.ceil(CHANGES / reports.length));
-    await page.click("[data-do=reset]");
-    equal((await answer(page))?.cycles, before.cycles, `${report.name}: reset`);
-    await page.click("[data-do=search]");
-    const best = await answer(page);
-    check(best && best.cycles <= before.cycles, `${report.name}: a search in the page finds ${best?.cycles} cycles, the report has ${before.cycles}`);
-    equal(best, await commanded(page, report.args[1]), `${report.name}: what was found in the page, by the command`);
-    await page.fill('[data-field="machine.memories.1.size"]', "1");
-    check((await answer(page)) === null && (await page.textContent(".results .messages")).includes("short by"), `${report.name}: what does not fit is said`);
-    equal(problems, [], `${report.name}: what-if asks for nothing and complains of nothing`);
-    await context.close();
-  }
-  check(made >= CHANGES, `${made} changes were compared`);
+  const each = Math.ceil(CHANGES / reports.length);
+  const made = await Promise.all(reports.map((report, i) => checkReport(browser, report, 77 + i, each)));
+  const sum = made.reduce((a, b) => a + b, 0);
+  check(sum >= CHANGES, `${sum} changes were compared`);
 }

@@ -60,19 +60,21 @@ function workerMain(): void {
     at.forEach((text) => core.tw_release(text));
     return answer;
   };
+  let started: Promise<void>; // calls that arrive meanwhile wait for it
   onmessage = async ({ data }) => {
+    if (data.bytes) started = start(data.bytes);
     try {
-      if (data.bytes) await start(data.bytes);
-      postMessage({ id: data.id, text: data.texts ? call(data) : "" });
+      await started;
+      if (data.texts) postMessage({ id: data.id, text: call(data) });
     } catch (error) {
-      postMessage({ id: data.id, error: String(error) });
+      if (data.texts) postMessage({ id: data.id, error: String(error) });
     }
   };
 }
 
 /** One worker; what it is asked is answered in turn. */
 export class Core {
-  private worker: Worker | null = null;
+  private worker: Promise<Worker> | null = null;
   private readonly calls = new Map<number, Call>();
   private last = 0;
 
@@ -81,7 +83,9 @@ export class Core {
     return (document.getElementById("tw-core")?.textContent ?? "") !== "" && typeof WebAssembly === "object";
   }
 
-  private start(): Worker {
+  /** A worker that was handed the planner before anything else. */
+  private async start(): Promise<Worker> {
+    const bytes = await unpackedText("tw-core");
     const source = URL.createObjectURL(new Blob([`(${workerMain})()`], { type: "text/javascript" }));
     const worker = new Worker(source);
     URL.revokeObjectURL(source);
@@ -92,7 +96,8 @@ export class Core {
       else call?.resolve(data.text);
     };
     worker.onerror = (event) => this.fail(event.message || "the planner cannot run here");
-    return (this.worker = worker);
+    worker.postMessage({ bytes: bytes.buffer });
+    return worker;
   }
   private fail(message: string) {
     for (const call of this.calls.values()) call.reject(new Error(message));
@@ -100,19 +105,17 @@ export class Core {
   }
 
   private async ask(message: { texts: string[]; budget: number }): Promise<string> {
-    const fresh = !this.worker;
-    const worker = this.worker ?? this.start();
-    const bytes = fresh ? await unpackedText("tw-core") : undefined;
+    const worker = await (this.worker ??= this.start());
     const id = ++this.last;
     return new Promise((resolve, reject) => {
       this.calls.set(id, { resolve, reject });
-      worker.postMessage({ id, ...message, bytes: bytes?.buffer });
+      worker.postMessage({ id, ...message });
     });
   }
 
   /** Ends what is under way: a search that nobody waits for any more. */
   stop() {
-    this.worker?.terminate();
+    void this.worker?.then((worker) => worker.terminate());
     this.worker = null;
     this.fail("stopped");
   }

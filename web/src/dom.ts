@@ -1,5 +1,5 @@
 // Small helpers to build the page: elements, and tables that can be sorted and read by a test.
-import { digits } from "./numbers";
+import { digits, percent } from "./numbers";
 
 type Attribute = string | number | boolean | null | undefined | ((event: any) => void);
 export type Attributes = Record<string, Attribute>;
@@ -157,4 +157,15 @@ export function sizeCanvas(canvas: HTMLCanvasElement, width: number, height: num
   context.setTransform(w / width, 0, 0, h / height, 0, 0);
   if (clear) context.clearRect(0, 0, width, height);
   return context;
+}
+
+/** Something that may be wider than there is room for. */
+export function scroll(content: HTMLElement): HTMLElement {
+  return el("div", { class: "scroll" }, [content]);
+}
+
+/** A share of one with a bar behind it. */
+export function shareBar(part: number): HTMLElement {
+  const width = `${Math.max(0, Math.min(1, part)) * 100}%`;
+  return el("span", { class: "share" }, [el("span", { style: `width: ${width}` }), percent(part)]);
 }

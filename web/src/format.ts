@@ -10,7 +10,7 @@ export interface PageData {
   /** plan: one; network: one per different layer that has a plan; compare: two. */
   plans: PlanData[];
   network: NetworkDoc | null; // plan.json of a network
-  costs: CostsDoc | null; // costs.json of a network
+  costs: CostsDoc | null; // costs.json of a network on several machines
 }
 
 export interface PlanData {
@@ -129,6 +129,7 @@ export interface HoldDoc {
   depth: number;
   while: string[];
   by_sub_step: boolean;
+  resident?: boolean;
   mover: string | null;
   drain: string | null;
   engine: string | null; // that makes its transfers
@@ -246,7 +247,15 @@ export interface PlacementDoc {
   [key: string]: unknown;
 }
 export interface RemedyDoc {
-  [key: string]: unknown;
+  of: "machine" | "mapping";
+  more: string;
+  at: string;
+  change: string;
+  tried?: boolean; // missing in older documents
+  feasible: boolean | null;
+  value?: number | null;
+  gain?: number | null;
+  proven: boolean;
 }
 export interface RowDoc {
   tick: number;

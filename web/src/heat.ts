@@ -27,7 +27,6 @@ export class CostHeat {
     private readonly open: (step: number) => void,
   ) {
     this.names = briefNames(costs.steps.map((step) => step.name));
-    this.perRow = costs.cores.length > 1; // one core is the best of every step
     const known = costs.cores.map((core) => core.energy_fj > 0); // 0: the machine has no such costs
     this.rows = costs.steps.map((step, number) => {
       const energy_fj = step.energy_fj.map((x, i) => (known[i] ? x : null));
@@ -51,7 +50,7 @@ export class CostHeat {
   private controls(): HTMLElement {
     const measured = this.costs.cores.some((core) => core.energy_fj > 0);
     return el("div", { class: "bar", role: "toolbar", "aria-label": "cost table" }, [
-      this.perRow && this.choice("colours", ["against the best of the step", "absolute"], (i) => (this.perRow = i === 0)),
+      this.choice("colours", ["against the best of the step", "absolute"], (i) => (this.perRow = i === 0)),
       measured && this.choice("shows", ["cycles", "energy"], (i) => (this.measure = i === 0 ? "cycles" : "energy_fj")),
     ]);
   }

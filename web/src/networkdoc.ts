@@ -1,5 +1,5 @@
 // The documents of a network, as far as the page reads them: docs/json.md, "Networks" and "Cost tables".
-import type { LossesDoc } from "./format";
+import type { LossesDoc, RemedyDoc } from "./format";
 
 export interface Network {
   network: string;
@@ -26,6 +26,7 @@ export interface Network {
   stale_shapes: string[];
   steps: Step[];
   tensors: Tensors | null;
+  remedies?: RemedyDoc[]; // with --explain
 }
 export interface Step {
   name: string;

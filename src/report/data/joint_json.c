@@ -1,5 +1,6 @@
 /* src/report/data/joint_json.c - see joint_json.h. */
 #include "report/data/joint_json.h"
+#include "plan/groupfacts.h"
 #include "report/facts/jointfacts.h"
 
 static void int_or_null(tw_json *j, const char *key, int64_t x, bool known)
@@ -53,8 +54,51 @@ static void write_group_op(const tw_plan *plan, int g, int k, tw_json *j)
     tw_json_close(j);
 }
 
+static void write_facts(const tw_group_facts *f, tw_json *j)
+{
+    tw_json_key_int(j, "steps", f->n_steps);
+    tw_json_key_int(j, "points", f->points);
+    tw_json_key_int(j, "points_once", f->points_once);
+    tw_json_key_int(j, "saved_bytes", f->saved_bytes);
+    tw_json_key_int(j, "kept_bytes", f->kept_bytes);
+    tw_json_key(j, "even");
+    tw_json_open_line(j, '{');
+    tw_json_key_int(j, "points", f->even_points);
+    tw_json_key_int(j, "bytes", f->even_bytes);
+    tw_json_close(j);
+}
+
+static void write_tensors(const tw_plan *plan, int g, int n, tw_json *j)
+{
+    open_list(j, "tensors");
+    for (int i = 0; i < n; i++) {
+        tw_group_tensor t = tw_group_tensor_of(plan, g, i);
+        tw_json_open_line(j, '{');
+        tw_json_key_string(j, "name", t.name);
+        tw_json_key_string(j, "maker", t.maker < 0 ? NULL : plan->joint->program->nest[g].op[t.maker].op->name);
+        tw_json_key_bool(j, "inside", t.inside);
+        tw_json_key_int(j, "elements", t.elems);
+        int_or_null(j, "elements_made", t.elems_made, t.maker >= 0);
+        tw_json_key_int(j, "saved_bytes", t.saved_bytes);
+        tw_json_key_int(j, "kept_bytes", t.kept_bytes);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+}
+
+static void write_needs(const tw_plan *plan, int g, tw_json *j)
+{
+    const tw_platform *platform = plan->joint->program->platform;
+    tw_json_key(j, "needs");
+    tw_json_open_line(j, '{');
+    for (int m = 1; m < platform->n_memories; m++)
+        tw_json_key_int(j, platform->memory[m].name, tw_group_needs(plan, g, m));
+    tw_json_close(j);
+}
+
 static void write_group(const tw_plan *plan, int g, tw_json *j)
 {
+    tw_group_facts facts = tw_group_facts_of(plan, g);
     const tw_nest *nest = &plan->joint->program->nest[g];
     tw_span when = tw_joint_group_span(plan, g);
     tw_json_open(j, '{');
@@ -65,6 +109,9 @@ static void write_group(const tw_plan *plan, int g, tw_json *j)
     for (int k = 0; k < nest->n_ops; k++) write_group_op(plan, g, k, j);
     tw_json_close(j);
     write_cuts(nest, j);
+    write_facts(&facts, j);
+    write_tensors(plan, g, facts.n_tensors, j);
+    write_needs(plan, g, j);
     tw_json_close(j);
 }
 
@@ -81,6 +128,24 @@ static void write_bottleneck(const tw_plan *plan, tw_json *j)
     tw_json_key_string(j, limit.port ? "port" : "engine", tw_joint_limit_name(plan, &limit));
     tw_json_close(j);
     tw_json_key_int(j, "critical_port_cycles", tw_joint_port_path(plan));
+}
+
+/* How the groups were found; null: the mapping was given. */
+static void write_search(const tw_plan *plan, tw_json *j)
+{
+    const tw_joint_search *s = plan->joint->search;
+    tw_json_key(j, "group_search");
+    if (!s) {
+        tw_json_null(j);
+        return;
+    }
+    tw_json_open_line(j, '{');
+    tw_json_key_int(j, "layers_cycles", s->apart.cycles);
+    tw_json_key_int(j, "layers_energy_fj", s->apart.energy_fj);
+    int_or_null(j, "bound_cycles", s->bound, s->bound > 0);
+    tw_json_key_string(j, "bound_by", s->bound_by);
+    tw_json_key_int(j, "simulations", s->n_simulated);
+    tw_json_close(j);
 }
 
 static void write_engine(const tw_plan *plan, int e, tw_json *j)
@@ -149,7 +214,7 @@ static void write_depth(const tw_plan *plan, const tw_stay *stay, int group, tw_
 static void write_hold(const tw_plan *plan, int s, tw_json *j)
 {
     static const char *const from[] = {
-        [TW_FROM_TENSOR] = "tensor", [TW_FROM_STAY] = "hold", [TW_FROM_OP] = "operator"};
+        [TW_FROM_TENSOR] = "tensor", [TW_FROM_STAY] = "hold", [TW_FROM_OP] = "operator", [TW_FROM_GROUP] = "group"};
     const tw_joint *program = plan->joint->program;
     const tw_stay *stay = program->stay[s];
     const tw_link_count *link = &plan->joint->timeline.link[s];
@@ -161,7 +226,10 @@ static void write_hold(const tw_plan *plan, int s, tw_json *j)
     tw_json_key_string(j, "memory", program->platform->memory[stay->memory].name);
     write_depth(plan, stay, group, j);
     tw_json_key_bool(j, "by_sub_step", stay->by_sub);
+    tw_json_key_string(j, "slides", stay->slides ? tw_joint_slide_loop(plan, stay, group) : NULL);
+    tw_json_key_int(j, "ahead_units", stay->ahead);
     tw_json_key_bool(j, "sums", stay->sums);
+    tw_json_key_bool(j, "resident", stay->stays || stay->from == TW_FROM_GROUP);
     tw_json_key_string(j, "from", from[stay->from]);
     tw_json_key_string(j, "mover", engine_name(plan, stay->engine));
     tw_json_key_string(j, "drain", engine_name(plan, stay->drain));
@@ -208,6 +276,7 @@ void tw_joint_json(const tw_plan *plan, tw_json *j)
 {
     const tw_joint *program = plan->joint->program;
     write_list(plan, "groups", program->n_nests, write_group, j);
+    write_search(plan, j);
     write_bottleneck(plan, j);
     write_list(plan, "engines", program->platform->n_engines, write_engine, j);
     write_list(plan, "ports", program->platform->n_ports, write_port, j);

@@ -89,12 +89,22 @@ static int loops_of(const tw_nest *nest, int depth, int loop[TW_MAX_LOOPS])
     return n;
 }
 
+const char *tw_joint_slide_loop(const tw_plan *plan, const tw_stay *stay, int group)
+{
+    const tw_nest *nest = &plan->joint->program->nest[group];
+    return nest->op[nest->n_ops - 1].op->loop[nest->map->cut[stay->depth - 1].loop].name;
+}
+
 void tw_joint_kept_print(const tw_plan *plan, const tw_stay *stay, int group, tw_text *out)
 {
     const tw_nest *nest = &plan->joint->program->nest[group];
     const tw_op *driver = nest->op[nest->n_ops - 1].op;
     int loop[TW_MAX_LOOPS], n = loops_of(nest, stay->depth, loop);
-    if (stay->by_sub)
+    if (stay->stays || stay->from == TW_FROM_GROUP)
+        tw_text_printf(out, "resident");
+    else if (stay->slides)
+        tw_text_printf(out, "slides along %s", tw_joint_slide_loop(plan, stay, group));
+    else if (stay->by_sub)
         tw_text_printf(out, "for a part of a step");
     else if (n == 0)
         tw_text_printf(out, "all along");

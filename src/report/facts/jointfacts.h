@@ -26,6 +26,8 @@ int64_t tw_joint_compute_energy(const tw_plan *plan, int engine);
 tw_span tw_joint_group_span(const tw_plan *plan, int group);
 /* "while m, n stand still", "for a step", "for a part of a step", "all along". */
 void tw_joint_kept_print(const tw_plan *plan, const tw_stay *stay, int group, tw_text *out);
+/* The loop of the group's driver along which the window of a stay slides that does. */
+const char *tw_joint_slide_loop(const tw_plan *plan, const tw_stay *stay, int group);
 /* The engine that makes the transfers which a stay counts: loads into it, stores out of it; -1: there are none. */
 int tw_joint_mover_of(const tw_plan *plan, int stay);
 /* The group that a stay belongs to. */

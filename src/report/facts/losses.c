@@ -4,6 +4,7 @@
  * the engine's peak. So every sum is an integer. What is shown is a sum divided by the marks of a cycle of all units, rounded up. */
 #include "report/facts/losses.h"
 
+#include "plan/groupfacts.h"
 #include "program/lanes.h"
 #include "report/facts/jointfacts.h"
 #include "tile/box.h"
@@ -430,26 +431,6 @@ static runs runs_of_nest(const tw_plan *plan, int g, int k)
     return r;
 }
 
-/* Points that group g has to compute of its operator k, when all groups together compute each point of it once: of those that
- * are computed more often, each group has its share. */
-static int64_t needed_of(const tw_plan *plan, int g, int k)
-{
-    const tw_joint *program = plan->joint->program;
-    const tw_op *op = program->nest[g].op[k].op;
-    marks before = 0, own = 0, all = 0;
-    for (int i = 0; i < program->n_nests; i++)
-        for (int j = 0; j < program->nest[i].n_ops; j++) {
-            int64_t points = plan->joint->timeline.op[i][j].macs;
-            if (program->nest[i].op[j].op != op) continue;
-            if (i == g && j == k) own = points;
-            if (i < g || (i == g && j < k)) before += points;
-            all += points;
-        }
-    marks least = tw_op_points(op);
-    if (all <= least || all == 0) return (int64_t)own;
-    return (int64_t)((before + own) * least / all - before * least / all);
-}
-
 /* Who makes it wait: who brings the data, or takes what is in the buffer. */
 static tw_loss wait_of_stay(const tw_plan *plan, int stay, tw_wait why)
 {
@@ -494,7 +475,7 @@ tw_status tw_losses_of_engine(const tw_plan *plan, int engine, tw_arena *arena, 
     for (int g = 0; g < program->n_nests; g++)
         for (int k = 0; k < program->nest[g].n_ops; k++) {
             if (program->nest[g].op[k].engine != engine || t->op[g][k].execs == 0) continue;
-            needed[n] = needed_of(plan, g, k);
+            needed[n] = tw_min(plan->joint->timeline.op[g][k].macs, tw_group_points_once(plan, g, k));
             r[n++] = runs_of_nest(plan, g, k);
         }
     *executes = n > 0;

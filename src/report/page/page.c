@@ -158,13 +158,18 @@ static tw_status put_plan(page *p, const char *name, int layer, const tw_plan *p
     return TW_OK;
 }
 
+static void put_no_costs(page *p)
+{
+    tw_json_key(&p->j, "costs");
+    tw_json_null(&p->j);
+}
+
 static void put_no_network(page *p)
 {
     tw_json_close(&p->j);
     tw_json_key(&p->j, "network");
     tw_json_null(&p->j);
-    tw_json_key(&p->j, "costs");
-    tw_json_null(&p->j);
+    put_no_costs(p);
 }
 
 tw_status tw_report_page(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
@@ -210,18 +215,21 @@ static tw_status put_layers(page *p, const tw_network_plan *plan)
 }
 
 static tw_status put_network(page *p, const tw_network_plan *const *plan, int n_plans,
-                             const tw_network_verdict *verdict)
+                             const tw_network_document *document)
 {
     tw_memo doc, costs;
     TW_TRY(tw_memo_open(&doc));
-    tw_status status = tw_memo_close(
-        &doc, tw_report_network_json(plan[0], &(tw_network_document){.verdict = verdict}, p->diag, doc.stream));
+    tw_status status = tw_memo_close(&doc, tw_report_network_json(plan[0], document, p->diag, doc.stream));
     if (status == TW_OK) {
         tw_json_key(&p->j, "network");
         tw_json_raw(&p->j, doc.text.bytes, doc.text.len);
     }
     tw_memo_release(&doc);
     TW_TRY(status);
+    if (n_plans == 1) {
+        put_no_costs(p);
+        return TW_OK;
+    }
     TW_TRY(tw_memo_open(&costs));
     status = tw_memo_close(&costs, tw_report_costs(plan, n_plans, TW_FORMAT_JSON, p->diag, costs.stream));
     if (status == TW_OK) {
@@ -232,8 +240,8 @@ static tw_status put_network(page *p, const tw_network_plan *const *plan, int n_
     return status;
 }
 
-tw_status tw_report_network_page(const tw_network_plan *const *plan, int n_plans, const tw_network_verdict *verdict,
-                                 tw_arena *scratch, tw_diag *diag, FILE *out)
+tw_status tw_report_network_page(const tw_network_plan *const *plan, int n_plans,
+                                 const tw_network_document *document, tw_arena *scratch, tw_diag *diag, FILE *out)
 {
     page p = {.out = out, .scratch = scratch, .diag = diag};
     const char *path = tw_network_summary_of(plan[0]->network).path, *slash = strrchr(path, '/');
@@ -241,7 +249,7 @@ tw_status tw_report_network_page(const tw_network_plan *const *plan, int n_plans
     if (!title) return TW_ERR_NOMEM;
     TW_TRY(page_open(&p, "network", title));
     tw_status status = put_layers(&p, plan[0]);
-    if (status == TW_OK) status = put_network(&p, plan, n_plans, verdict);
+    if (status == TW_OK) status = put_network(&p, plan, n_plans, document);
     return page_close(&p, status);
 }
 

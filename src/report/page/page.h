@@ -18,9 +18,9 @@ extern const char tw_page_core[], tw_page_core_end[];
 /* `verdict` as for tw_report_json; of the options only the remedies count. */
 TW_NODISCARD tw_status tw_report_page(const tw_plan *plan, const tw_verdict *const *verdict,
                                       const tw_print_options *options, tw_arena *scratch, tw_diag *diag, FILE *out);
-/* `plan` are plans of one network on different machines, the first is shown layer by layer; `verdict` may be NULL. */
+/* `plan` are plans of one network on different machines, the first is shown layer by layer; `document` is what else is known. */
 TW_NODISCARD tw_status tw_report_network_page(const tw_network_plan *const *plan, int n_plans,
-                                              const tw_network_verdict *verdict, tw_arena *scratch, tw_diag *diag,
+                                              const tw_network_document *document, tw_arena *scratch, tw_diag *diag,
                                               FILE *out);
 /* Two documents side by side: `doc` are JSON texts, `name` says where they came from. */
 TW_NODISCARD tw_status tw_page_write_compare(const char *title, const char *const doc[2], const char *const name[2],

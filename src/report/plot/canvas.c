@@ -7,8 +7,8 @@
 #include <string.h>
 
 static const char family[] = "DejaVu Sans, Helvetica, Arial, sans-serif";
-enum { HATCH = 4 }; /* units between its lines, along x */
-static const double hatch_width = 0.8;
+enum { MARK_GAP = 4 }; /* units between lines, along x or y, and between dots of one row */
+static const double mark_width = 0.8;
 
 /* Whether it is written here. */
 static bool is_text(const tw_canvas *c) { return c->medium.image == TW_IMAGE_SVG; }
@@ -171,35 +171,70 @@ void tw_canvas_circle(tw_canvas *c, double x, double y, double radius, double wi
     c->medium.painter->circle(c->sheet, (tw_point){x, y}, radius, width, colour);
 }
 
-/* ---- hatching ---- */
+/* ---- marks ---- */
 
-/* Number of the pattern, which is written down when it is used first. The last one stands for colours too many. */
-static int find_hatch(tw_canvas *c, unsigned colour)
+/* What an SVG repeats in squares: of twice the gap for dots, which stand at two of its corners. */
+static void write_mark(tw_canvas *c, tw_mark mark)
 {
-    for (int i = 0; i < c->n_hatches; i++)
-        if (c->hatch[i] == colour) return i;
-    if (c->n_hatches == TW_CANVAS_HATCHES) return c->n_hatches - 1;
+    FILE *out = c->medium.out;
+    switch (mark) {
+    case TW_MARK_HATCH:
+        fprintf(out, "M-1 1L1 -1M0 %dL%d 0M%d %dL%d %d", MARK_GAP, MARK_GAP, MARK_GAP - 1, MARK_GAP + 1,
+                MARK_GAP + 1, MARK_GAP - 1);
+        break;
+    case TW_MARK_DOTS:
+        fprintf(out, "M0.5 1H1.5M%d.5 %dH%d.5", MARK_GAP / 2, MARK_GAP / 2 + 1, MARK_GAP / 2 + 1);
+        break;
+    case TW_MARK_BARS: fprintf(out, "M0 1H%d", MARK_GAP); break;
+    case TW_MARK_POLES: fprintf(out, "M1 0V%d", MARK_GAP); break;
+    }
+}
+
+static double width_of(tw_mark mark) { return mark == TW_MARK_DOTS ? 1 : mark_width; }
+
+/* Number of the pattern, which is written down when it is used first. The last one stands for those too many. */
+static int find_mark(tw_canvas *c, tw_mark mark, unsigned colour)
+{
+    for (int i = 0; i < c->n_marks; i++)
+        if (c->marks[i].mark == mark && c->marks[i].colour == colour) return i;
+    if (c->n_marks == TW_CANVAS_MARKS) return c->n_marks - 1;
     fprintf(c->medium.out,
-            "<pattern id=\"hatch%d\" width=\"%d\" height=\"%d\" patternUnits=\"userSpaceOnUse\">"
-            "<path d=\"M-1 1L1 -1M0 %dL%d 0M%d %dL%d %d\" stroke-width=\"%s\"",
-            c->n_hatches, HATCH, HATCH, HATCH, HATCH, HATCH - 1, HATCH + 1, HATCH + 1, HATCH - 1,
-            SHORT(hatch_width));
+            "<pattern id=\"hatch%d\" width=\"%d\" height=\"%d\" patternUnits=\"userSpaceOnUse\"><path d=\"",
+            c->n_marks, MARK_GAP, MARK_GAP);
+    write_mark(c, mark);
+    fprintf(c->medium.out, "\" stroke-width=\"%s\"", SHORT(width_of(mark)));
     write_colour(c, "stroke", colour);
     fputs("/></pattern>\n", c->medium.out);
-    c->hatch[c->n_hatches] = colour;
-    return c->n_hatches++;
+    c->marks[c->n_marks].mark = mark;
+    c->marks[c->n_marks].colour = colour;
+    return c->n_marks++;
+}
+
+static void paint_marks(tw_canvas *c, const tw_point *p, int n, const tw_marks *marks)
+{
+    const tw_painter *painter = c->medium.painter;
+    bool knows = painter->size > offsetof(tw_painter, marks) && painter->marks;
+    if (marks->mark == TW_MARK_HATCH)
+        painter->hatch(c->sheet, p, n, marks->gap, marks->width, marks->colour);
+    else if (knows)
+        painter->marks(c->sheet, p, n, marks);
+}
+
+void tw_canvas_mark(tw_canvas *c, const tw_point *p, int n, tw_mark mark, unsigned colour)
+{
+    if (!is_text(c)) {
+        paint_marks(c, p, n, &(tw_marks){mark, MARK_GAP, width_of(mark), colour});
+        return;
+    }
+    int pattern = find_mark(c, mark, colour);
+    fputs("<path d=\"", c->medium.out);
+    write_path(c, p, n);
+    fprintf(c->medium.out, "Z\" fill=\"url(#hatch%d)\"/>\n", pattern);
 }
 
 void tw_canvas_hatch(tw_canvas *c, const tw_point *p, int n, unsigned colour)
 {
-    if (!is_text(c)) {
-        c->medium.painter->hatch(c->sheet, p, n, HATCH, hatch_width, colour);
-        return;
-    }
-    int pattern = find_hatch(c, colour);
-    fputs("<path d=\"", c->medium.out);
-    write_path(c, p, n);
-    fprintf(c->medium.out, "Z\" fill=\"url(#hatch%d)\"/>\n", pattern);
+    tw_canvas_mark(c, p, n, TW_MARK_HATCH, colour);
 }
 
 /* ---- texts ---- */

@@ -23,16 +23,19 @@ typedef struct tw_medium {
 double tw_medium_scale(const tw_medium *medium, double mm);
 
 enum {
-    TW_CANVAS_MAX = 30000,  /* pixels along one side                       */
-    TW_CANVAS_TEXT = 512,   /* bytes of a text on a PNG or PDF, more is cut */
-    TW_CANVAS_HATCHES = 32, /* colours that an SVG may hatch with          */
+    TW_CANVAS_MAX = 30000, /* pixels along one side                       */
+    TW_CANVAS_TEXT = 512,  /* bytes of a text on a PNG or PDF, more is cut */
+    TW_CANVAS_MARKS = 32,  /* patterns that an SVG may have                */
 };
 
 typedef struct tw_canvas {
     tw_medium medium;
-    void *sheet;   /* of a PNG or PDF           */
-    int n_hatches; /* of an SVG: defined so far */
-    unsigned hatch[TW_CANVAS_HATCHES];
+    void *sheet; /* of a PNG or PDF           */
+    int n_marks; /* of an SVG: defined so far */
+    struct {
+        tw_mark mark;
+        unsigned colour;
+    } marks[TW_CANVAS_MARKS];
 } tw_canvas;
 
 /* A pixel is a pixel, and 1/96 inch of a PDF. TW_ERR_INPUT: nobody draws such an image here. */
@@ -52,6 +55,8 @@ void tw_canvas_rect(tw_canvas *canvas, double x, double y, double w, double h, u
 /* What n >= 3 points enclose: filled, and with slanting lines that meet those of its neighbours. */
 void tw_canvas_area(tw_canvas *canvas, const tw_point *point, int n, unsigned colour);
 void tw_canvas_hatch(tw_canvas *canvas, const tw_point *point, int n, unsigned colour);
+/* The same with other marks. */
+void tw_canvas_mark(tw_canvas *canvas, const tw_point *point, int n, tw_mark mark, unsigned colour);
 /* Through n >= 2 points; `dash` is the length of dashes and of the gaps between them, 0: none. */
 void tw_canvas_line(tw_canvas *canvas, const tw_point *point, int n, double width, double dash, unsigned colour);
 /* Filled, or with `width` > 0 only its line. */

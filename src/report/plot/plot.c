@@ -146,8 +146,9 @@ const char *tw_plot_fit(const char *text, double width, double size, tw_arena *a
 static tw_status put_title(tw_plot *plot, const char *what)
 {
     const tw_plan *plan = plot->plan;
-    const char *name = plot->n_ops == 1 ? plan->model->op[plot->first_op].name : plan->model->name;
-    const char *text = tw_arena_printf(plot->arena, "%s on %s: %s", name, plan->machine->name, what);
+    const char *name = !plan ? "" : plot->n_ops == 1 ? plan->model->op[plot->first_op].name : plan->model->name;
+    const char *text = plan ? tw_arena_printf(plot->arena, "%s on %s: %s", name, plan->machine->name, what)
+                            : tw_arena_printf(plot->arena, "%s: %s", plot->subject, what);
     if (text) text = tw_plot_fit(text, plot->width - 2 * TW_PLOT_MARGIN, TW_PLOT_TEXT, plot->arena);
     if (!text) return TW_ERR_NOMEM;
     tw_plot_put(plot, TW_PLOT_MARGIN, TW_PLOT_MARGIN + TW_PLOT_TEXT, TW_LEFT, TW_INK, text);

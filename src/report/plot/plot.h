@@ -9,6 +9,7 @@
  *     legend                               [] ifm  [] w  [] ofm                                         */
 #ifndef TW_REPORT_PLOT_PLOT_H
 #define TW_REPORT_PLOT_PLOT_H
+#include "plan/network.h"
 #include "plan/plan.h"
 #include "report/plot/canvas.h"
 
@@ -16,7 +17,8 @@
 enum { TW_PLOT_MARGIN = 6, TW_PLOT_LINE = 13 /* from one line of text to the next */ };
 
 typedef struct tw_plot {
-    const tw_plan *plan;
+    const tw_plan *plan; /* NULL: of a network        */
+    const char *subject; /* that the title begins with; NULL: the plan's */
     const tw_plot_options *options;
     int first_op, n_ops; /* that are shown                       */
     tw_span shown;       /* cycles of the plan                   */
@@ -36,6 +38,9 @@ typedef struct tw_plot {
 /* `painter` draws PNG and PDF. */
 tw_status tw_report_plot(const tw_plan *plan, const tw_plot_options *options, const tw_painter *painter,
                          tw_arena *scratch, tw_diag *diag, FILE *out);
+/* Where the time of a whole network goes. */
+tw_status tw_report_network_plot_losses(const tw_network_plan *plan, const tw_plot_options *options,
+                                        const tw_painter *painter, tw_work work, FILE *out);
 /* Those behind it. */
 tw_status tw_plot_gantt(tw_plot *plot);
 tw_status tw_plot_buffers(tw_plot *plot);

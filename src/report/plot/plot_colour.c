@@ -1,7 +1,7 @@
 /* src/report/plot/plot_colour.c - colours and legends, see plot.h.
  *
  * Operands have the colours of Okabe and Ito, which people of any colour vision tell apart, in the order in which the
- * page gives them (web/src/style.css). What waits is told apart from what works by a pale ground as well. */
+ * page gives them (web/src/style.css). What waits has a pale ground and the marks that the page gives it (web/src/theme.ts). */
 #include "report/plot/plot.h"
 
 #include <string.h>
@@ -39,23 +39,32 @@ unsigned tw_ink_on(unsigned colour)
 
 static bool is_partial(int kind) { return kind < TW_KIND_TILES && kind % TW_N_FORMS == TW_FORM_PARTIAL; }
 
-/* Partial sums have lines on a pale ground of their colour. So has waiting, but quiet beside what works; for a buffer or a row it is the
- * ground alone. */
-static bool is_hatched(int kind) { return is_partial(kind) || kind == TW_KIND_DATA || kind == TW_KIND_PORT; }
+static tw_mark mark_of(int kind)
+{
+    switch (kind) {
+    case TW_KIND_CREDIT: return TW_MARK_DOTS;
+    case TW_KIND_ROW: return TW_MARK_BARS;
+    case TW_KIND_PORT: return TW_MARK_POLES;
+    default: return TW_MARK_HATCH;
+    }
+}
 
 unsigned tw_kind_ground(int kind)
 {
     unsigned colour = tw_kind_colour(kind);
     if (is_partial(kind)) return tw_mixed(colour, TW_PAPER, 0.6);
-    return kind > TW_KIND_TILES ? tw_mixed(colour, TW_PAPER, is_hatched(kind) ? 0.95 : 0.86) : colour;
+    return kind > TW_KIND_TILES ? tw_mixed(colour, TW_PAPER, 0.95) : colour;
 }
 
+/* Partial sums have lines on a pale ground of their colour. So has waiting, but quiet beside what works. */
 void tw_plot_fill(tw_plot *plot, int kind, const tw_point *p, int n)
 {
     unsigned colour = tw_kind_colour(kind);
     tw_canvas_area(&plot->canvas, p, n, tw_kind_ground(kind));
-    if (is_hatched(kind))
-        tw_canvas_hatch(&plot->canvas, p, n, is_partial(kind) ? colour : tw_mixed(colour, TW_PAPER, 0.66));
+    if (is_partial(kind))
+        tw_canvas_hatch(&plot->canvas, p, n, colour);
+    else if (kind > TW_KIND_TILES)
+        tw_canvas_mark(&plot->canvas, p, n, mark_of(kind), tw_mixed(colour, TW_PAPER, 0.66));
 }
 
 void tw_plot_fill_rect(tw_plot *plot, int kind, double x, double y, double w, double h)
@@ -128,7 +137,7 @@ static const char *operand_text(const tw_plot *plot, int kind)
 
 int tw_legend_of_kinds(const tw_plot *plot, unsigned kinds, tw_legend_item *item)
 {
-    static const char *const text[] = {"tiles", "waits for data", "waits for a buffer", "waits for the row",
+    static const char *const text[] = {"tiles", "waits for data", "waits for a free buffer", "waits for the row",
                                        "waits for a port"};
     int n = 0;
     for (int k = 0; k < TW_N_KINDS; k++) {

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { ROW = 25, BAR = 9 };
 
@@ -73,18 +74,48 @@ static tw_status draw_rows(waterfall *w)
     return TW_OK;
 }
 
-tw_status tw_plot_losses(tw_plot *plot)
+static tw_status draw(tw_plot *plot, const tw_losses *losses)
 {
-    waterfall w = {.plot = plot, .left = TW_PLOT_MARGIN + 52, .right = plot->width - TW_PLOT_MARGIN};
+    waterfall w = {plot, *losses, TW_PLOT_MARGIN + 52, plot->width - TW_PLOT_MARGIN, 0};
     char what[128];
-    bool one = plot->n_ops == 1 && !plot->plan->joint;
-    TW_TRY(one ? tw_losses_of_op(&plot->plan->op[plot->first_op], plot->arena, &w.losses)
-               : tw_losses_of_plan(plot->plan, plot->arena, &w.losses));
     int n = snprintf(what, sizeof what, "%s cycles", TW_GROUPED(w.losses.cycles));
     if (w.losses.has_peak && n > 0)
-        snprintf(what + n, sizeof what - (size_t)n, ", %s of %s's peak", TW_PERCENT(w.losses.peak, w.losses.cycles),
-                 w.losses.engine);
+        snprintf(what + n, sizeof what - (size_t)n, ", %s of the peak of %s",
+                 TW_PERCENT(w.losses.peak, w.losses.cycles), w.losses.engine);
     TW_TRY(tw_plot_open(plot, (1 + w.losses.n) * ROW + 4, what));
     TW_TRY(draw_rows(&w));
     return tw_plot_close(plot);
+}
+
+tw_status tw_plot_losses(tw_plot *plot)
+{
+    tw_losses losses;
+    bool one = plot->n_ops == 1 && !plot->plan->joint;
+    TW_TRY(one ? tw_losses_of_op(&plot->plan->op[plot->first_op], plot->arena, &losses)
+               : tw_losses_of_plan(plot->plan, plot->arena, &losses));
+    return draw(plot, &losses);
+}
+
+static tw_status draw_network(tw_plot *plot, const tw_network_plan *plan)
+{
+    tw_losses losses;
+    const char *path = tw_network_summary_of(plan->network).path, *slash = strrchr(path, '/');
+    plot->subject = tw_arena_printf(plot->arena, "%s on %s", slash ? slash + 1 : path, plan->machine->name);
+    if (!plot->subject) return TW_ERR_NOMEM;
+    TW_TRY(tw_losses_of_network(plan, plot->arena, &losses));
+    return draw(plot, &losses);
+}
+
+tw_status tw_report_network_plot_losses(const tw_network_plan *plan, const tw_plot_options *options,
+                                        const tw_painter *painter, tw_work work, FILE *out)
+{
+    tw_plot plot = {.options = options, .painter = painter, .scratch = work.scratch, .diag = work.diag, .out = out};
+    plot.mm = options->width_mm;
+    TW_TRY(tw_plot_units(&plot.mm, &plot.width, work.diag));
+    TW_TRY(tw_plot_check_dpi(options->dpi, work.diag));
+    plot.arena = tw_arena_new();
+    tw_status status = plot.arena ? draw_network(&plot, plan) : TW_ERR_NOMEM;
+    tw_canvas_drop(&plot.canvas);
+    tw_arena_free(plot.arena);
+    return status;
 }

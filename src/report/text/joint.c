@@ -1,5 +1,6 @@
 /* src/report/text/joint.c - see joint.h. */
 #include "report/text/joint.h"
+#include "plan/groupfacts.h"
 #include "plan/links.h"
 #include "report/facts/jointfacts.h"
 #include "report/report.h"
@@ -99,6 +100,23 @@ static void print_bound(const tw_plan *plan, tw_line *line)
     tw_fact_put(line, TW_PLAIN, "bound", text);
 }
 
+/* What the same takes layer by layer, and what no plan is below. */
+static void print_search(const tw_plan *plan, tw_line *line)
+{
+    const tw_joint_search *s = plan->joint->search;
+    char text[400];
+    if (!s) return;
+    snprintf(text, sizeof text, "%.3gx as fast as layer by layer, which takes %s cycles%s%s",
+             (double)s->apart.cycles / (double)tw_max(1, plan->sum.cycles), TW_GROUPED(s->apart.cycles),
+             plan->sum.energy_fj > 0 ? " and " : "", plan->sum.energy_fj > 0 ? TW_ENERGY(s->apart.energy_fj) : "");
+    tw_fact_put(line, TW_PLAIN, "search", text);
+    if (s->bound <= 0) return;
+    snprintf(text, sizeof text, "no plan takes fewer than %s cycles, for which %.100s is busy",
+             TW_GROUPED(s->bound), s->bound_by);
+    tw_distance_add(text, sizeof text, plan->sum.cycles, s->bound);
+    tw_fact_put(line, TW_PLAIN, "", text);
+}
+
 /* "12.3 nJ, 5.86 pJ a point: moving data 85%, big.array 12%, little.array 3%" */
 static void print_energy(const tw_plan *plan, tw_line *line)
 {
@@ -116,6 +134,40 @@ static void print_energy(const tw_plan *plan, tw_line *line)
     }
     if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "energy", text.bytes);
     tw_text_release(&text);
+}
+
+/* "pair: 8'192 points computed again (+12.5%), 65'536 bytes neither stored nor loaded, even at 0.125 points a byte; 12'288 in l1" */
+static void print_gain(const tw_plan *plan, int group, tw_line *line)
+{
+    tw_group_facts f = tw_group_facts_of(plan, group);
+    int64_t more = f.points - f.points_once;
+    const char *before = ";";
+    tw_text text = {0};
+    tw_text_printf(&text, "%s: ", plan->joint->program->nest[group].map->name);
+    if (more > 0)
+        tw_text_printf(&text, "%s points computed again (%s more), ", TW_GROUPED(more),
+                       TW_PERCENT(more, f.points_once));
+    else
+        tw_text_printf(&text, "nothing computed again, ");
+    tw_text_printf(&text, "%s bytes neither stored nor loaded", TW_GROUPED(f.saved_bytes));
+    if (more > 0)
+        tw_text_printf(&text, ": even at %.4g points a byte", (double)f.even_points / (double)f.even_bytes);
+    if (f.kept_bytes > 0) tw_text_printf(&text, ", %s kept between steps", TW_GROUPED(f.kept_bytes));
+    for (int m = 1; m < platform_of(plan)->n_memories; m++) {
+        int64_t needs = tw_group_needs(plan, group, m);
+        if (needs == 0) continue;
+        tw_text_printf(&text, "%s %s in %s", before, TW_GROUPED(needs), platform_of(plan)->memory[m].name);
+        before = ",";
+    }
+    if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "fusion", text.bytes);
+    tw_text_release(&text);
+}
+
+/* What it costs and saves that operators run tile by tile. */
+static void print_gains(const tw_plan *plan, tw_line *line)
+{
+    for (int g = 0; g < plan->joint->program->n_nests; g++)
+        if (plan->joint->program->nest[g].n_ops > 1) print_gain(plan, g, line);
 }
 
 /* ---- tables ---- */
@@ -305,6 +357,8 @@ tw_status tw_joint_print(const tw_plan *plan, const tw_verdict *verdict, bool br
     print_bottleneck(plan, line);
     if (!brief) print_bound(plan, line);
     print_energy(plan, line);
+    print_search(plan, line);
+    print_gains(plan, line);
     tw_verdict_print(verdict, "commands", line);
     tw_line_end(line);
     TW_TRY(tw_losses_print(&losses, line, work->arena));

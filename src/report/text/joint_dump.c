@@ -31,6 +31,7 @@ static void print_source(const tw_plan *plan, const tw_nest *nest, const tw_stay
     if (stay->from == TW_FROM_STAY)
         tw_text_printf(out, " from %s", memory_name(plan, nest->stay[stay->source].memory));
     if (stay->from == TW_FROM_OP) tw_text_printf(out, " made by %s", nest->op[stay->source].op->name);
+    if (stay->from == TW_FROM_GROUP) tw_text_printf(out, " made by another group");
     if (stay->engine >= 0) tw_text_printf(out, " by %s", engine_name(plan, stay->engine));
     if (stay->drain >= 0) tw_text_printf(out, " drained by %s", engine_name(plan, stay->drain));
 }

@@ -17,7 +17,7 @@ void tw_speed_print(const tw_losses *losses, tw_line *line)
                        TW_RATE(losses->rate, losses->per));
     else if (losses->has_peak)
         tw_text_printf(&text, ", %s of the peak", TW_PERCENT(losses->peak, losses->cycles));
-    tw_text_printf(&text, "; %s is busy %s of the time", losses->engine, TW_PERCENT(losses->busy, losses->cycles));
+    tw_text_printf(&text, "; %s busy %s of the time", losses->engine, TW_PERCENT(losses->busy, losses->cycles));
     if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "speed", text.bytes);
     tw_text_release(&text);
 }
@@ -30,9 +30,13 @@ void tw_cycles_add(const tw_machine *machine, int64_t cycles, tw_text *out)
                        TW_GROUPED(machine->clock_mhz));
 }
 
-void tw_more_print(tw_line *line)
+void tw_more_print(tw_line *line, bool advice, const char *what)
 {
-    tw_line_wrap(line, NAME, TW_DIM, "--full prints the tables and the timeline; words: docs/glossary.md");
+    tw_text text = {0};
+    tw_text_printf(&text, "%s--full prints %s; words: docs/glossary.md",
+                   advice ? "--explain tries what would help; " : "", what);
+    if (tw_line_has(line, &text)) tw_line_wrap(line, NAME, TW_DIM, text.bytes);
+    tw_text_release(&text);
 }
 
 typedef struct rows {

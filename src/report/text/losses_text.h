@@ -1,6 +1,6 @@
 /* src/report/text/losses_text.h - where the time goes, for people: one row per part, with a bar that begins where the one above ends.
  *
- *       speed       112 points per cycle, 44% of the peak of 256; array is busy 99%
+ *       speed       112 points per cycle, 44% of the peak of 256; array busy 99% of the time
  *
  *       peak        451'584   44%  ██████         115'605'504 points
  *       fill        580'608   56%        ████████ ox 7 of 16 columns
@@ -17,6 +17,6 @@ void tw_speed_print(const tw_losses *losses, tw_line *line);
 TW_NODISCARD tw_status tw_losses_print(const tw_losses *losses, tw_line *line, tw_arena *arena);
 /* "8'486 cycles", and where the clock is known ", 8.49 us at 1'000 MHz". */
 void tw_cycles_add(const tw_machine *machine, int64_t cycles, tw_text *out);
-/* Tells that there is more. */
-void tw_more_print(tw_line *line);
+/* Tells that there is more: `what` the full report has, and where nobody asked yet, advice. */
+void tw_more_print(tw_line *line, bool advice, const char *what);
 #endif

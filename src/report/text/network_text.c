@@ -324,12 +324,18 @@ static void put_verdict(page *p)
     tw_text_release(&text);
 }
 
+/* Of the first layer that was searched for; NULL: none was. */
+static const tw_search_record *first_search(const page *p)
+{
+    for (int i = 0; i < p->net->layers.n; i++)
+        if (p->plan->plan[i] && p->plan->plan[i]->op[0].searched) return &p->plan->plan[i]->op[0].search;
+    return NULL;
+}
+
 /* What would help all layers together. */
 static tw_status put_remedies(page *p)
 {
-    const tw_search_record *first = NULL;
-    for (int i = 0; i < p->net->layers.n && !first; i++)
-        if (p->plan->plan[i] && p->plan->plan[i]->op[0].searched) first = &p->plan->plan[i]->op[0].search;
+    const tw_search_record *first = first_search(p);
     bool energy = first && first->objective[0].measure == TW_ENERGY;
     const tw_remedy_frame frame = {
         .measure = energy ? TW_ENERGY : TW_CYCLES, .unit = p->plan->machine->unit, .several = true};
@@ -368,7 +374,7 @@ tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_v
     TW_TRY(tw_network_tables_print(plan, verdict, options, scratch, &p->line));
     if (options->brief) {
         tw_line_end(&p->line);
-        tw_line_wrap(&p->line, 2, TW_DIM, "--full prints all facts, layers and memories; words: docs/glossary.md");
+        tw_more_print(&p->line, !options->remedy && first_search(p) != NULL, "all facts, layers and memories");
     }
     TW_TRY(tw_line_status(&p->line));
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the report");

@@ -155,7 +155,8 @@ static int print_rows(const tw_remedy_frame *f, const tw_remedy *remedy, int n, 
         print_row(f, &remedy[i], line);
     }
     if (n_rows > MOST_ROWS) {
-        tw_line_printf(line, TEXT_AT, TW_PLAIN, "and %d that gain less", n_rows - MOST_ROWS);
+        tw_line_printf(line, TEXT_AT, TW_PLAIN, "%d more gain%s less", n_rows - MOST_ROWS,
+                       n_rows - MOST_ROWS == 1 ? "s" : "");
         tw_line_end(line);
     }
     return n_rows;

@@ -83,7 +83,7 @@ const char *tw_pool_name(const tw_pool_use *pool, tw_arena *arena)
     return name;
 }
 
-/* ---- what to change ---- */
+/* ---- what holds it up ---- */
 
 /* Of the time, in per cent: an engine that is busy so long is what to look at; a wait that is worth a word. */
 enum { BUSY = 50, WORTH_A_WORD = 5 };
@@ -112,6 +112,14 @@ static const tw_loss *largest_inside(const tw_losses *losses)
     return most;
 }
 
+/* Whatever else is changed, the points take as long as they do at the peak. */
+static void advise_faster(const tw_losses *losses, tw_text *out)
+{
+    if (losses->has_peak)
+        tw_text_printf(out, ", near its peak: without a faster one at most %s can be gained",
+                       TW_PERCENT(losses->cycles - losses->peak, losses->cycles));
+}
+
 /* Being busy is no merit by itself: what is lost meanwhile comes first. */
 static void advise_compute(const tw_op_plan *plan, tw_arena *arena, tw_text *out)
 {
@@ -128,8 +136,7 @@ static void advise_compute(const tw_op_plan *plan, tw_arena *arena, tw_text *out
                        TW_PERCENT(losses.peak, losses.cycles), TW_PERCENT(most->cycles, losses.cycles),
                        tw_loss_name(most->kind), text ? text : "");
     else
-        tw_text_printf(out, losses.has_peak ? ", near its peak: only a faster or a second one helps"
-                                            : ": a faster or a second one");
+        advise_faster(&losses, out);
 }
 
 static void advise_busy(const tw_op_plan *plan, int e, tw_arena *arena, tw_text *out)
@@ -141,15 +148,15 @@ static void advise_busy(const tw_op_plan *plan, int e, tw_arena *arena, tw_text 
     if (engine->kind == TW_COMPUTES)
         advise_compute(plan, arena, out);
     else if (engine->cost.kind == TW_COST_CONSTANT)
-        tw_text_printf(out, ", equally long for every command: fewer and larger tiles, or a faster one");
+        tw_text_printf(out, ", equally long for every command, large or small");
     else if (is_at_least(fixed_cycles(engine, use), use->busy_cycles, 50))
-        tw_text_printf(out, ", mostly with its latency: larger tiles, or a pipelined one");
+        tw_text_printf(out, ", mostly with the latency of its transfers");
     else
-        tw_text_printf(out, ": more bandwidth, or larger tiles so that less is moved");
+        tw_text_printf(out, ", limited by its bandwidth");
 }
 
 /* What keeps the busiest engine from being busy all the time. That it is done before the others are is worth a word
- * only where no engine is busy: the remedy, smaller tiles, would make a busy one busier. */
+ * only where no engine is busy. */
 typedef enum slack { CREDIT, DATA, IDLE } slack;
 
 static slack largest_slack(const tw_op_plan *plan, int e, bool busy, int64_t *cycles)
@@ -170,15 +177,15 @@ static const char *room_for_more(const tw_op_plan *plan, const tw_pool_use *pool
     int m = tw_machine_find_memory(machine, pool->memory);
     int64_t more = pool->ahead_units > 0 ? pool->ahead_units : pool->slot_units;
     bool fits = m >= 0 && more <= machine->memory[m].size - plan->program.layout.used[m];
-    return fits ? "" : ", for which it would have to be larger";
+    return fits ? "" : "; there is no room for another";
 }
 
 static void advise_pool(const tw_op_plan *plan, const tw_pool_use *pool, tw_arena *arena, tw_text *out)
 {
     const char *name = tw_pool_name(pool, arena);
     out->failed = out->failed || !name;
-    tw_text_printf(out, "credits of %s: more than the %s buffer%s there%s", name ? name : "",
-                   TW_GROUPED(pool->slots), pool->slots == 1 ? "" : "s", room_for_more(plan, pool));
+    tw_text_printf(out, "a free buffer of %s, which has %s%s", name ? name : "", TW_GROUPED(pool->slots),
+                   room_for_more(plan, pool));
 }
 
 /* Whether the engine reads the operand's buffers in this memory. */
@@ -223,16 +230,15 @@ static void advise_data(const tw_op_plan *plan, int e, tw_arena *arena, tw_text 
     const char *name = tight ? tw_pool_name(tight, arena) : "";
     out->failed = out->failed || !name;
     if (tight) {
-        tw_text_printf(out, "for %s: more than the %s buffer%s of %s would let the two overlap%s", use->engine,
+        tw_text_printf(out, "for %s: %s buffer%s of %s keep%s the two from overlapping%s", use->engine,
                        TW_GROUPED(tight->slots), tight->slots == 1 ? "" : "s", name ? name : "",
-                       room_for_more(plan, tight));
+                       tight->slots == 1 ? "s" : "", room_for_more(plan, tight));
     } else if (waits && is_at_least(use->wait_credit, unit_cycles(plan, other), WORTH_A_WORD)) {
         tw_text_printf(out, "for data, and %s for ", use->engine);
         advise_pool(plan, waits, arena, out);
     } else {
-        tw_text_printf(
-            out, "for data, and %s makes up %s of the critical path: a shorter latency there, or smaller tiles",
-            use->engine, TW_PERCENT(use->critical_cycles, plan->timeline.sum.cycles));
+        tw_text_printf(out, "for data, and %s makes up %s of the critical path", use->engine,
+                       TW_PERCENT(use->critical_cycles, plan->timeline.sum.cycles));
     }
 }
 
@@ -241,8 +247,7 @@ static void advise_slack(const tw_op_plan *plan, int e, slack what, int64_t cycl
     const tw_pool_use *pool = tw_worst_pool(plan, e);
     const char *share = TW_PERCENT(cycles, unit_cycles(plan, e));
     if (what == IDLE) {
-        tw_text_printf(out, "has nothing to do %s of the time, while the pipe fills or drains: smaller tiles",
-                       share);
+        tw_text_printf(out, "has nothing to do %s of the time, while the pipe fills or drains", share);
         return;
     }
     tw_text_printf(out, "waits %s of the time ", share);

@@ -1,5 +1,5 @@
 /* src/report/text/stalls.h - where the time of an async plan goes: per engine busy, waiting for data, waiting for a credit,
- * idle; who makes up the critical path; what to change. */
+ * idle; who makes up the critical path. */
 #ifndef TW_REPORT_TEXT_STALLS_H
 #define TW_REPORT_TEXT_STALLS_H
 #include "plan/plan.h"
@@ -27,7 +27,8 @@ const tw_pool_use *tw_worst_pool(const tw_op_plan *plan, int engine);
 /* "ifm+w in l3" */
 const char *tw_pool_name(const tw_pool_use *pool, tw_arena *arena);
 
-/* One sentence: the bottleneck, and what to change. NULL when out of memory. */
+/* One sentence: the bottleneck, and what it waits for. What would help is not guessed here (advise/remedy.h). NULL when out of
+ * memory. */
 const char *tw_stall_advice(const tw_op_plan *plan, tw_arena *arena);
 /* The table. `activity` NULL: nobody watched, instructions stand for commands. */
 TW_NODISCARD tw_status tw_stalls_print(const tw_op_plan *plan, const tw_activity *activity, tw_line *line,

@@ -118,14 +118,16 @@ void tw_verdict_print(const tw_verdict *verdict, const char *unit, tw_line *line
                                      : "no: too many instructions to check, see --max-instructions");
         return;
     }
-    char text[512];
-    const char *rows = TW_GROUPED(verdict->rows), *instructions = TW_GROUPED(verdict->instructions);
+    char text[512], what[3 * TW_GROUPED_MAX];
+    int n = snprintf(what, sizeof what, "%s %s", TW_GROUPED(verdict->rows), unit);
+    if (verdict->instructions != verdict->rows)
+        snprintf(what + n, sizeof what - (size_t)n, ", %s instructions", TW_GROUPED(verdict->instructions));
     if (verdict->executed) {
-        snprintf(text, sizeof text, "checked %s %s, %s instructions; executed, equal to %s", rows, unit,
-                 instructions, verdict->reference ? verdict->reference : "the reference");
+        snprintf(text, sizeof text, "checked %s; executed, equal to %s", what,
+                 verdict->reference ? verdict->reference : "the reference");
         tw_fact_put(line, TW_GOOD, "verified", text);
     } else {
-        snprintf(text, sizeof text, "%s %s, %s instructions; not executed: %s", rows, unit, instructions,
+        snprintf(text, sizeof text, "%s; not executed: %s", what,
                  verdict->stopped ? "time was up" : "too large, see --max-macs");
         tw_fact_put(line, TW_PLAIN, "checked", text);
     }

@@ -71,7 +71,7 @@ static tw_status print_op(const tw_op_plan *plan, const tw_verdict *verdict, con
 static tw_status print_remedies(const tw_plan *plan, const tw_print_options *options, tw_line *line)
 {
     const tw_remedy_frame frame = tw_remedy_frame_of(plan);
-    tw_line_end(line);
+    if (!options->brief) tw_line_end(line);
     return tw_report_remedies_text(&frame, options->remedy, options->n_remedies, line);
 }
 
@@ -101,6 +101,8 @@ static tw_status print_joint(const tw_plan *plan, const tw_verdict *verdict, boo
     return status;
 }
 
+#define MORE "the tables and the timeline"
+
 tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
                          tw_arena *scratch, tw_diag *diag, FILE *out)
 {
@@ -109,7 +111,7 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
     if (plan->joint) {
         TW_TRY(
             print_joint(plan, verdict ? verdict[0] : NULL, options->brief, &line, &(tw_work){NULL, scratch, diag}));
-        if (options->brief) tw_more_print(&line);
+        if (options->brief) tw_more_print(&line, false, MORE);
         return end_report(&line, out, diag);
     }
     tw_status status = TW_OK;
@@ -130,6 +132,6 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
         TW_TRY(print_total(plan, &line, scratch));
     }
     if (options->remedy) TW_TRY(print_remedies(plan, options, &line));
-    if (options->brief) tw_more_print(&line);
+    if (options->brief) tw_more_print(&line, !options->remedy, MORE);
     return end_report(&line, out, diag);
 }

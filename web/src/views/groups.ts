@@ -1,11 +1,11 @@
 // A plan of groups at a glance: how long and why, then groups and their operators along time, engines, ports, memories, holds.
 import "./overview.css";
 import type { MakeView } from "../app";
-import { el, table, type Column } from "../dom";
+import { el, shareBar, table, type Column } from "../dom";
 import type { GroupEngineDoc, HoldDoc, PlanDoc } from "../format";
 import { amount, digits, percent } from "../numbers";
 import { operandColor } from "../theme";
-import { bar, cardRow, energyCard, timeCard, type Card } from "./overview";
+import { cardRow, energyCard, timeCard, type Card } from "./overview";
 
 interface Row {
   group: string;
@@ -114,7 +114,7 @@ function engineColumns(doc: PlanDoc): Column<GroupEngineDoc>[] {
     title,
     hint,
     value: (e) => e[key],
-    show: (e) => ((e[key] as number) > 0 ? bar((e[key] as number) / all(e)) : "–"),
+    show: (e) => ((e[key] as number) > 0 ? shareBar((e[key] as number) / all(e)) : "–"),
   });
   const moved = (key: "load_units" | "store_units", title: string): Column<GroupEngineDoc> => ({
     key,
@@ -139,6 +139,7 @@ function engineColumns(doc: PlanDoc): Column<GroupEngineDoc>[] {
 }
 
 function keptText(hold: HoldDoc, places: number): string {
+  if (hold.resident) return "resident";
   if (hold.by_sub_step) return "for a part of a step";
   if (!hold.while.length) return "all along";
   const loops = [...new Set(hold.while)];
@@ -168,7 +169,7 @@ type Port = NonNullable<PlanDoc["ports"]>[0];
 function memoryColumns({ machine }: PlanDoc): Column<Memory>[] {
   return [
     { key: "name", title: "memory", value: (m) => m.name, show: (m) => (m.copies > 1 ? `${m.name} ×${m.copies}` : m.name) },
-    { key: "full", title: "used", value: (m) => (m.size ? m.slots / m.size : null), show: (m) => (m.size ? bar(m.slots / m.size) : "–") },
+    { key: "full", title: "used", value: (m) => (m.size ? m.slots / m.size : null), show: (m) => (m.size ? shareBar(m.slots / m.size) : "–") },
     { key: "slots", title: "by buffers", value: (m) => m.slots, show: (m) => amount(m.slots, machine.unit) },
     { key: "size", title: "of", value: (m) => m.size, show: (m) => (m.size === null ? "unlimited" : amount(m.size, machine.unit)) },
     { key: "peak_live", title: "most at once", value: (m) => m.peak_live, show: (m) => amount(m.peak_live, machine.unit) },
@@ -181,7 +182,7 @@ function portColumns({ summary }: PlanDoc): Column<Port>[] {
     { key: "name", title: "port", value: (p) => p.name },
     { key: "memory", title: "memory", value: (p) => p.memory },
     { key: "ways", title: "ways", value: (p) => p.ways },
-    { key: "busy_cycles", title: "busy", value: (p) => p.busy_cycles, show: (p) => bar(busy(p)) },
+    { key: "busy_cycles", title: "busy", value: (p) => p.busy_cycles, show: (p) => shareBar(busy(p)) },
     { key: "transfers", title: "transfers", value: (p) => p.transfers },
   ];
 }

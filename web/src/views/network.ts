@@ -1,11 +1,12 @@
 // A network: what was left out, its steps and what each costs, cores side by side, what was fused, tensors in memory.
 import type { App, MakeView, View } from "../app";
-import { details, el, liveTable, table, type Column, type Table } from "../dom";
+import { details, el, liveTable, scroll, table, type Child, type Column, type Table } from "../dom";
 import type { PlanData } from "../format";
 import { coreTable, CostHeat } from "../heat";
 import { LifetimeMap } from "../lifetimes";
 import { briefNames, shortName, verdictOf, type Costs, type Network, type Place, type Step, type Tensors } from "../networkdoc";
 import { amount, bytes, digits, duration, energyText, percent, rate } from "../numbers";
+import { remedyParts } from "../remedies";
 import { RunStrip } from "../runstrip";
 import { cardRow, clockOf, lossesFigure, peakCard, type Card } from "./overview";
 import { lossKey, lossStrip } from "../waterfall";
@@ -54,7 +55,7 @@ class NetworkView implements View {
     });
     this.strip = new RunStrip(this.net.steps, (step) => this.open(step));
     this.steps = liveTable(this.stepColumns(), { name: "steps", row: (row) => this.rowAttributes(row) });
-    this.heat = this.costs && this.costs.cores.length > 1 ? new CostHeat(this.costs, (step) => this.open(step)) : null;
+    this.heat = this.costs ? new CostHeat(this.costs, (step) => this.open(step)) : null;
     const { tensors, steps, machine } = this.net;
     this.map = tensors?.places.length ? new LifetimeMap(tensors, steps, machine.unit) : null;
     host.classList.add("network");
@@ -198,6 +199,7 @@ class NetworkView implements View {
   private parts(): HTMLElement[] {
     const parts = [
       ...this.losses(),
+      part("What would help", null, ...remedyParts(this.net.remedies, this.measure())),
       part("Run", "the steps in their order, as wide as their time; a click opens the plan of a step, the tab Run shows what happens inside", this.strip.element),
       part("Steps", null, this.filterBar(), this.net.totals.losses ? lossKey([this.net.totals.losses]) : null, scroll(this.steps.element)),
     ];
@@ -210,6 +212,11 @@ class NetworkView implements View {
     if (constants) parts.push(constants);
     if (this.map) parts.push(this.tensors());
     return parts;
+  }
+
+  /** Its first objective. */
+  private measure(): string {
+    return this.app.page.plans[0]?.doc.ops[0]?.search?.objectives[0]?.measure ?? "latency";
   }
 
   /** Where the time of the whole network goes. */
@@ -379,13 +386,9 @@ class NetworkView implements View {
   }
 }
 
-function part(title: string, note: string | null, ...content: (HTMLElement | null)[]): HTMLElement {
+function part(title: string, note: string | null, ...content: Child[]): HTMLElement {
   const head = [el("h2", {}, [title]), note && el("p", { class: "muted" }, [note])];
   return el("section", { class: "card", "data-part": title.toLowerCase() }, [...head, ...content]);
-}
-
-function scroll(wide: HTMLElement): HTMLElement {
-  return el("div", { class: "scroll" }, [wide]);
 }
 
 // ---- cells ----

@@ -1,13 +1,14 @@
 // The plan at a glance: the verdict, what would help, the memories and what moves between them, traffic, roofline.
 import "./overview.css";
 import type { App, MakeView } from "../app";
-import { brief, groupBy, units, type Unit } from "../chart";
-import { details, el, table, type Child, type Column } from "../dom";
+import { brief, units, type Unit } from "../chart";
+import { details, el, scroll, shareBar, table, type Child, type Column } from "../dom";
 import { causes, flowOf, type EngineUse, type Flow, type Lane } from "../flow";
-import type { LinkDoc, LossesDoc, OpDoc, PageData, PlanData, PlanDoc, RemedyDoc, SearchDoc, VerdictDoc } from "../format";
+import type { LinkDoc, LossesDoc, OpDoc, PageData, PlanData, PlanDoc, SearchDoc, VerdictDoc } from "../format";
 import { memoryChart } from "../memorychart";
 import type { Network, Step } from "../networkdoc";
 import { amount, digits, duration, energyText, percent, rate, times } from "../numbers";
+import { remedyParts } from "../remedies";
 import { roofline, roofsOf, type Roof } from "../roofline";
 import { trafficBars } from "../trafficbars";
 import { lossStrip, waterfall } from "../waterfall";
@@ -215,31 +216,7 @@ export function cardRow(cards: Card[]): HTMLElement {
   return el("dl", { class: "figures", "data-table": "overview" }, entries);
 }
 
-/** A share of one with a bar behind it. */
-export function bar(part: number): HTMLElement {
-  const width = `${Math.max(0, Math.min(1, part)) * 100}%`;
-  return el("span", { class: "share" }, [el("span", { style: `width: ${width}` }), percent(part)]);
-}
-
 // ---- what would help ----
-
-function gainOf(remedy: RemedyDoc): number | null {
-  return remedy.gain as number | null;
-}
-
-const REMEDIES: Column<RemedyDoc>[] = [
-  { key: "gain", title: "gain", value: gainOf, show: (r) => (r.feasible ? bar(gainOf(r) ?? 0) : "–") },
-  { key: "more", title: "more", value: (r) => String(r.more) },
-  { key: "at", title: "at", value: (r) => String(r.at) },
-  { key: "change", title: "change", value: (r) => String(r.change) },
-  { key: "value", title: "then", value: (r) => (r.value as number | null) ?? null },
-  {
-    key: "proven",
-    title: "proof",
-    value: (r) => String(r.proven),
-    show: (r) => (!r.feasible ? "no plan found" : r.proven ? "proven" : "best found"),
-  },
-];
 
 function adviceOf(ops: OpDoc[]): HTMLElement | null {
   const said = ops.filter((op) => op.async?.advice);
@@ -250,23 +227,8 @@ function adviceOf(ops: OpDoc[]): HTMLElement | null {
 }
 
 function remedies(doc: PlanDoc): HTMLElement {
-  const helps = (r: RemedyDoc) => !r.feasible || Math.abs(gainOf(r) ?? 0) >= 0.0005; // what is shown as 0.0 % does not
-  const list = (doc.remedies ?? []).filter(helps);
-  const idle = groupBy((doc.remedies ?? []).filter((r) => !helps(r)), (r) => String(r.more)).map(
-    ([more, same]) => `${more} at ${same.map((r) => r.at).join(", ")}`,
-  );
-  return el("div", { class: "card" }, [
-    el("h2", {}, ["What would help"]),
-    adviceOf(doc.ops),
-    list.length > 0 && scroll(table(REMEDIES, list.slice(0, 6), { name: "top-remedies" })),
-    idle.length > 0 && el("p", { class: "muted" }, [`No gain from more ${idle.join("; ")}.`]),
-    !doc.remedies &&
-      el("p", { class: "muted" }, [
-        "What more memory, bandwidth, channels or buffers would give is searched by ",
-        el("code", {}, ["tilewright plan .. --explain"]),
-        ".",
-      ]),
-  ]);
+  const measure = doc.ops[0]?.search?.objectives[0]?.measure ?? "latency";
+  return el("div", { class: "card" }, [el("h2", {}, ["What would help"]), adviceOf(doc.ops), ...remedyParts(doc.remedies, measure)]);
 }
 
 // ---- operators ----
@@ -279,7 +241,7 @@ function operatorColumns(doc: PlanDoc, choose: (op: number) => void): Column<OpD
   return [
     { key: "name", title: "operator", value: (op) => op.name, show: button },
     { key: "cycles", title: "cycles", value: (op) => op.summary.cycles },
-    { key: "share", title: "of all", value: part, show: (op) => bar(part(op)) },
+    { key: "share", title: "of all", value: part, show: (op) => shareBar(part(op)) },
     { key: "bound", title: "bound", value: (op) => op.bound.cycles },
     { key: "reached", title: "bound reached", hint: "bound / cycles", value: reached, show: (op) => percent(reached(op)) },
     { key: "of_peak", title: "of peak", value: (op) => (op.losses?.has_peak ? op.losses.peak / op.losses.cycles : null), show: (op) => (op.losses?.has_peak ? percent(op.losses.peak / op.losses.cycles) : "–") },
@@ -303,9 +265,6 @@ function chooser(doc: PlanDoc, choose: (op: number) => void): HTMLSelectElement 
 
 // ---- the numbers of the pictures ----
 
-function scroll(content: HTMLElement): HTMLElement {
-  return el("div", { class: "scroll" }, [content]);
-}
 
 function numbers(...tables: HTMLElement[]): HTMLElement {
   return el("details", { class: "numbers" }, [el("summary", {}, ["the numbers"]), ...tables.map(scroll)]);
@@ -402,7 +361,7 @@ interface Figure {
 export function lossesFigure(title: string, losses: LossesDoc, clock: number | null): { card: HTMLElement; figure: Figure } {
   const host = el("div", { class: "figure" });
   const note = losses.has_peak
-    ? `From what ${losses.engine} would take at its peak to what the plan takes: it is busy ${percent(losses.busy / losses.cycles)} of the time, and at ${percent(losses.peak / losses.cycles)} of its peak.`
+    ? `From the time at the peak of ${losses.engine} to the time of the plan: ${percent(losses.peak / losses.cycles)} of the peak, busy ${percent(losses.busy / losses.cycles)} of the time.`
     : `${losses.engine} has no peak: its executions take as long whatever they do. It is busy ${percent(losses.busy / losses.cycles)} of the time.`;
   const card = el("section", { class: "card", "data-picture": title }, [el("h2", {}, [title]), el("p", { class: "muted" }, [note]), host]);
   return { card, figure: { host, draw: (width) => waterfall(losses, width, clock) } };

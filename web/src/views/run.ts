@@ -1,9 +1,8 @@
 // A whole network on one axis of time: its steps one after the other, until they overlap.
 import type { App, MakeView, View } from "../app";
-import { TimeAxis } from "../axis";
 import { el } from "../dom";
-import { piecesOf, readRun, type Piece } from "../runtrace";
-import { TileSelection } from "../selection";
+import { piecesOf, readRun } from "../runtrace";
+import { appOfPlan } from "../subapp";
 import type { Trace } from "../trace";
 import { gantt } from "./gantt";
 
@@ -39,30 +38,14 @@ class RunView implements View {
   }
 }
 
-/** What the timeline needs of the page: an axis and a selection of its own. */
+/** The timeline's part of the page, from which a click on a name opens the plan of its layer. */
 function appOf(page: App, trace: Trace): App {
-  const axis = new TimeAxis(trace.head.end);
-  const selection = new TileSelection(trace);
-  axis.onChange(() => page.redraw());
-  selection.onChange(() => page.redraw());
   const pieces = piecesOf(page.page);
-  const pieceAt = (op: number): Piece | undefined => pieces.find((piece) => piece.start + piece.cycles > trace.head.ops[op].start);
-  return {
-    page: page.page,
-    plan: { ...page.plan, trace: trace.head },
-    trace,
-    axis,
-    selection,
-    open: (view) => page.open(view),
-    choosePlan: (number) => page.choosePlan(number),
-    openOperator: (op) => {
-      const plan = pieceAt(op)?.plan ?? -1;
-      if (plan >= 0) void page.choosePlan(plan).then(() => page.open("Overview"));
-    },
-    sees: (element) => page.sees(element),
-    onResize: (listener) => page.onResize(listener),
-    redraw: () => page.redraw(),
+  const openOperator = (op: number) => {
+    const plan = pieces.find((piece) => piece.start + piece.cycles > trace.head.ops[op].start)?.plan ?? -1;
+    if (plan >= 0) void page.choosePlan(plan).then(() => page.open("Overview"));
   };
+  return { ...appOfPlan(page, { ...page.plan, trace: trace.head }, trace), openOperator };
 }
 
 export const run: MakeView = (host, app) => new RunView(host, app);

@@ -13,6 +13,7 @@ import { gantt } from "./gantt";
 
 type Way = (string | number)[];
 type Side = "machine" | "mapping";
+type Shown = Answer & { trace: Trace | null };
 
 const BUDGET = 5_000_000; // pieces of work of a search, each about a tenth of a microsecond
 const PAUSE = 120; // milliseconds after the last key
@@ -31,8 +32,9 @@ class WhatIfView implements View {
   private readonly files: Files;
   private trees: Record<Side, Tree> = { machine: {}, mapping: {} };
   private first: Record<Side, Tree> = { machine: {}, mapping: {} };
-  private saved: { machine: string; mapping: string } | null = null;
+  private saved: Record<Side, string> | null = null;
   private timer = 0;
+  private searching = false;
   private asked = 0; // number of the last question: answers to older ones are not shown
   private timeline: View | null = null;
   private bars: () => void = () => {}; // draws the waterfall for the width that there is
@@ -142,13 +144,27 @@ class WhatIfView implements View {
 
   private showFields() {
     this.fields.replaceChildren(this.buttons(), this.mappingFields(), this.machineFields());
+    this.keep(this.saved);
+  }
+  /** What can be saved: the files of the plan that is shown, null while it is none. */
+  private keep(saved: Record<Side, string> | null) {
+    this.saved = saved;
+    for (const button of this.fields.querySelectorAll<HTMLButtonElement>("[data-do^=save]")) button.disabled = !saved;
   }
 
   // ---- questions ----
 
-  private later() {
+  /** A change makes every answer that is under way an old one. */
+  private outdate(): number {
     clearTimeout(this.timer);
+    if (this.searching) this.core.stop();
+    this.searching = false;
+    this.keep(null);
     this.results.classList.add("stale");
+    return ++this.asked;
+  }
+  private later() {
+    this.outdate();
     this.timer = window.setTimeout(() => void this.evaluate(), PAUSE);
   }
 
@@ -156,22 +172,36 @@ class WhatIfView implements View {
     return { workload: this.files.workload, machine: flowYaml(this.trees.machine), mapping: flowYaml(this.trees.mapping) };
   }
 
-  private async evaluate() {
-    const number = ++this.asked;
-    const answer = await this.core.evaluate(this.now);
-    if (number === this.asked) await this.show(answer);
+  /** Asks the planner, and goes on with its answer unless something was changed or asked meanwhile. */
+  private async ask(question: () => Promise<() => void>): Promise<void> {
+    const number = this.outdate();
+    const answer = await question().catch((error: Error) => () => this.fail(error));
+    if (number !== this.asked) return;
+    this.searching = false;
+    answer();
   }
 
-  private async search() {
-    const number = ++this.asked;
-    this.results.classList.add("stale");
-    const answer = await this.core.evaluate({ ...this.now, mapping: "" }, BUDGET);
-    if (number !== this.asked) return;
-    if (answer.mapping) {
-      this.trees.mapping = await this.core.tree(answer.mapping);
-      this.showFields();
-    }
-    await this.show(answer);
+  private evaluate(): Promise<void> {
+    return this.ask(async () => {
+      const shown = await this.read(await this.core.evaluate(this.now));
+      return () => this.show(shown);
+    });
+  }
+
+  private search(): Promise<void> {
+    return this.ask(async () => {
+      this.searching = true;
+      const answer = await this.core.evaluate({ ...this.now, mapping: "" }, BUDGET);
+      const mapping = answer.mapping && (await this.core.tree(answer.mapping));
+      const shown = await this.read(answer);
+      return () => {
+        if (mapping) {
+          this.trees.mapping = mapping;
+          this.showFields();
+        }
+        this.show(shown);
+      };
+    });
   }
 
   private reset() {
@@ -190,7 +220,6 @@ class WhatIfView implements View {
   // ---- answers ----
 
   private tell(messages: string[]) {
-    this.saved = null;
     this.timeline = this.acting = null;
     this.bars = () => {};
     // Where in the text something stands means nothing to who fills in fields.
@@ -199,14 +228,26 @@ class WhatIfView implements View {
     this.results.replaceChildren(el("section", { class: "card", "data-status": "no plan" }, [el("h2", {}, ["This is no plan"]), list]));
   }
 
+  /** After a fault the planner begins anew with the next question. */
+  private fail(error: Error) {
+    this.core.stop();
+    this.tell([`The planner cannot answer this: ${error.message}`]);
+  }
+
   private compared(title: string, key: string, now: number, before: number, text: (x: number) => string) {
     const change = before > 0 && now !== before ? `, ${now > before ? "+" : ""}${percent(now / before - 1, 1)} of the report's ${text(before)}` : "";
     return { key, title, value: now, show: text(now) + change };
   }
 
-  private async show({ status, messages, plan, columns, machine, mapping }: Answer) {
-    if (status !== "ok" || !plan?.trace) return this.tell(messages.length ? messages : ["the planner gave no answer"]);
-    this.saved = { machine: machine!, mapping: mapping! };
+  /** An answer with its events. */
+  private async read(answer: Answer): Promise<Shown> {
+    const head = answer.status === "ok" ? answer.plan?.trace : undefined;
+    return { ...answer, trace: head ? Trace.decoded(head, await unpackColumns(answer.columns ?? "", head)) : null };
+  }
+
+  private show({ status, messages, plan, trace, machine, mapping }: Shown) {
+    if (status !== "ok" || !plan || !trace) return this.tell(messages.length ? messages : ["the planner gave no answer"]);
+    this.keep({ machine: machine!, mapping: mapping! });
     const { summary, losses } = plan.doc;
     const old = this.app.plan.doc.summary;
     const facts = [this.compared("time", "cycles", summary.cycles, old.cycles, (x) => `${digits(x)} cycles`)];
@@ -219,12 +260,11 @@ class WhatIfView implements View {
       el("section", { class: "card" }, [el("h2", {}, ["Where the time goes"]), bars]),
       el("section", { class: "card" }, [el("h2", {}, ["Timeline"]), lanes]),
     );
-    const { clock_mhz } = plan.trace;
+    const { clock_mhz } = trace.head;
     let width = 0; // that it is drawn for
     this.bars = () => {
       if (losses && bars.clientWidth && bars.clientWidth !== width) bars.replaceChildren(waterfall(losses, (width = bars.clientWidth), clock_mhz));
     };
-    const trace = Trace.decoded(plan.trace, await unpackColumns(columns ?? "", plan.trace));
     this.acting = appOfPlan(this.app, plan, trace);
     this.timeline = gantt(lanes, this.acting);
     this.app.redraw();

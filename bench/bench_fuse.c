@@ -1,0 +1,154 @@
+/* bench/bench_fuse.c - workloads layer by layer and in groups: cycles, what is moved over the outermost link, the bound, CPU seconds.
+ *
+ *     bench_fuse
+ *
+ * Seconds are of one core: those of the search layer by layer, and those that groups take beyond it. */
+#include "tilewright/tilewright.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A megabyte on chip behind a slow DRAM. */
+static const char slow[] = "machine: slow-dram\nunit: byte\ntiming: async\nclock_mhz: 1000\nmemories:\n"
+                           "  - {name: dram, size: unlimited, energy: 60 pJ}\n"
+                           "  - {name: sram, size: 1 MiB, align: 16, energy: 1 pJ}\nengines:\n"
+                           "  - {name: dma, between: [dram, sram], prefetch: all, cost: {latency: 100, per_cycle: 4}}\n"
+                           "  - {name: array, computes: [multiply-add, add, max, map], memory: sram, energy: 0.1 pJ, "
+                           "cost: {array: [32, 32], latency: 20}}\n";
+/* The core of a lab: 64 x 16 multiply-adds, 80 KiB, 4 bytes a cycle both ways. */
+static const char lab[] = "machine: lab-core\nunit: byte\ntiming: async\nmemories:\n"
+                          "  - {name: dram, size: unlimited, energy: 15.6 pJ}\n"
+                          "  - {name: sram, size: 80 KiB, energy: 0.33 pJ}\nengines:\n"
+                          "  - {name: bus, between: [dram, sram], prefetch: all, cost: {latency: 0, per_cycle: 4}}\n"
+                          "  - {name: array, computes: [multiply-add, add, max, map], memory: sram, energy: 0.04 pJ, "
+                          "cost: {array: [64, 16]}}\n";
+/* Compute is scarce: an array that is never idle. */
+static const char scarce[] = "machine: scarce\nunit: byte\ntiming: async\nmemories:\n"
+                             "  - {name: dram, size: unlimited, energy: 15.6 pJ}\n"
+                             "  - {name: sram, size: 256 KiB, energy: 0.33 pJ}\nengines:\n"
+                             "  - {name: bus, between: [dram, sram], prefetch: all, cost: {latency: 0, per_cycle: 64}}\n"
+                             "  - {name: array, computes: [multiply-add, add, max, map], memory: sram, energy: 0.04 pJ, "
+                             "cost: {array: [4, 4]}}\n";
+
+typedef struct text {
+    char *bytes;
+    size_t n;
+    FILE *out;
+} text;
+
+static void conv(FILE *out, int i, int in, int side, int channels, int kernel)
+{
+    fprintf(out,
+            "  - {name: l%d, op: conv, shape: [%d, %d, %d], out: %d, kernel: %d, pad: %d, dtype: i8, out_dtype: i8, "
+            "accumulator: i32, inputs: {ifm: t%d}, output: t%d}\n",
+            i, in, side, side, channels, kernel, kernel / 2, i, i + 1);
+}
+
+static void chain(FILE *out, int n, int channels, int side)
+{
+    for (int i = 0; i < n; i++) conv(out, i, channels, side, channels, 3);
+}
+
+static void four(FILE *out)
+{
+    for (int i = 0; i < 4; i++) conv(out, i, i ? 8 : 3, 56, 8, 3);
+}
+
+static void three(FILE *out) { chain(out, 3, 64, 56); }
+static void fifty(FILE *out) { chain(out, 50, 16, 56); }
+static void twenty_five(FILE *out) { chain(out, 25, 16, 56); }
+
+/* Extraction, shrinking, four mappings, expanding: the part of FSRCNN before its last layer, on a quarter of a frame. */
+static void fsrcnn(FILE *out)
+{
+    const int channels[] = {1, 56, 12, 12, 12, 12, 12, 56}, kernel[] = {5, 1, 3, 3, 3, 3, 1};
+    for (int i = 0; i < 7; i++) conv(out, i, channels[i], 240, channels[i + 1], kernel[i]);
+}
+
+/* Two residual blocks. */
+static void residual(FILE *out)
+{
+    for (int b = 0; b < 2; b++) {
+        conv(out, 3 * b, 64, 56, 64, 3);
+        conv(out, 3 * b + 1, 64, 56, 64, 3);
+        fprintf(out,
+                "  - {name: l%d, op: add, shape: [64, 56, 56], dtype: i8, out_dtype: i8, inputs: {ifm: t%d, w: t%d}, "
+                "output: t%d}\n",
+                3 * b + 2, 3 * b + 2, 3 * b, 3 * b + 3);
+    }
+}
+
+/* The two products of a transformer's MLP. */
+static void mlp(FILE *out)
+{
+    const int width[] = {256, 1024, 256};
+    for (int i = 0; i < 2; i++)
+        fprintf(out,
+                "  - {name: l%d, op: matmul, shape: [512, %d, %d], dtype: i8, out_dtype: i8, accumulator: i32, inputs: "
+                "{ifm: t%d}, output: t%d}\n",
+                i, width[i + 1], width[i], i, i + 1);
+}
+
+typedef struct row {
+    const char *name, *machine;
+    void (*write)(FILE *out);
+} row;
+
+static const tw_plan *plan_of(tw_context *ctx, const tw_model *model, const tw_machine *machine, bool layers, double *seconds)
+{
+    tw_search_options options = TW_SEARCH_OPTIONS_INIT;
+    const tw_plan *plan = NULL;
+    double start = cpu_seconds();
+    options.layers = layers;
+    options.n_threads = 1;
+    if (tw_plan_search(ctx, model, machine, &options, &plan) != TW_OK) return NULL;
+    *seconds = cpu_seconds() - start;
+    return plan;
+}
+
+static int run(const row *r)
+{
+    text t = {0};
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    double apart = 0, both = 0;
+    if (!ctx || !(t.out = open_memstream(&t.bytes, &t.n))) return 1;
+    fprintf(t.out, "workload: %s\nops:\n", r->name);
+    r->write(t.out);
+    fclose(t.out);
+    bool good = tw_model_parse(ctx, r->name, t.bytes, &model) == TW_OK &&
+                tw_machine_parse(ctx, "machine", r->machine, &machine) == TW_OK;
+    const tw_plan *layers = good ? plan_of(ctx, model, machine, true, &apart) : NULL;
+    const tw_plan *plan = layers ? plan_of(ctx, model, machine, false, &both) : NULL;
+    if (plan)
+        printf("%-14s %12" PRId64 " %12" PRId64 " %6.2f %9.2f %9.2f %8.2f %8.2f\n", r->name,
+               tw_plan_summary(layers)->cycles, tw_plan_summary(plan)->cycles,
+               (double)tw_plan_summary(layers)->cycles / (double)tw_plan_summary(plan)->cycles,
+               (double)tw_plan_summary(layers)->energy_fj / 1e9, (double)tw_plan_summary(plan)->energy_fj / 1e9, apart,
+               both - apart);
+    for (int i = 0; !plan && i < tw_context_n_messages(ctx); i++) fprintf(stderr, "%s\n", tw_context_message(ctx, i));
+    tw_context_free(ctx);
+    free(t.bytes);
+    return plan ? 0 : 1;
+}
+
+int main(void)
+{
+    static const row rows[] = {
+        {"four", lab, four},       {"three", slow, three},       {"scarce", scarce, three}, {"fsrcnn", slow, fsrcnn},
+        {"residual", slow, residual}, {"mlp", slow, mlp}, {"chain-25", slow, twenty_five}, {"chain-50", slow, fifty}};
+    int bad = 0;
+    printf("%-14s %12s %12s %6s %9s %9s %8s %8s\n", "", "layers", "groups", "ratio", "uJ", "uJ", "s", "more s");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) bad |= run(&rows[i]);
+    return bad;
+}

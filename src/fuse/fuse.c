@@ -1,0 +1,353 @@
+/* src/fuse/fuse.c - a shortest path over segments; see fuse.h.
+ *
+ * A segment begins with its estimate. Whenever the shortest path leads over one that is not simulated yet, it is, and the path is looked for
+ * again: only what may be on it is simulated. Everything depends on results alone, so that the same model gives the same groups. */
+#include "fuse/fuse.h"
+
+#include "core/deadline.h"
+#include "fuse/single.h"
+#include "mapping/groups.h"
+#include "sim/joint.h"
+
+#include <string.h>
+
+enum { MOST_TRIED = 4, MOST_MISSES = 3 };
+
+typedef struct choice { /* of one segment */
+    bool possible, simulated;
+    double price; /* estimated or simulated */
+    int n_tilings;
+    tw_tiling *tiling;
+    const tw_frame *frame;
+    tw_group_map group; /* when it is simulated */
+} choice;
+
+typedef choice seam_choices[2][2]; /* what comes in is resident, what goes out is */
+
+typedef struct fuse {
+    const tw_fuse_request *asked;
+    int n;                                    /* operators */
+    seam_choices (*choice)[TW_MAX_GROUP_OPS]; /* from operator i on, so many + 1 */
+    bool seams;                               /* tensors may stay between groups */
+    int n_simulated;
+    tw_arena *arena, *scratch;
+    tw_diag *diag;
+} fuse;
+
+typedef struct link { /* a segment of a path */
+    int first, n;
+    bool in, out;
+} link;
+
+typedef struct path {
+    int n; /* 0: there is none */
+    link *link;
+} path;
+
+/* ---- one program ---- */
+
+typedef struct measured {
+    int64_t cycles, energy_fj;
+} measured;
+
+/* TW_INFEASIBLE when it does not fit, or is refused. */
+static tw_status simulate(fuse *f, const tw_mapping *mapping, measured *out)
+{
+    tw_diag quiet = tw_diag_quiet(f->diag);
+    tw_arena_mark mark = tw_arena_save(f->scratch);
+    const tw_work work = {f->scratch, f->scratch, &quiet};
+    const tw_joint *joint;
+    tw_joint_timeline timeline;
+    tw_status status = tw_joint_build(f->asked->model, f->asked->machine->platform, mapping, &work, &joint);
+    if (status == TW_OK) status = tw_joint_run(joint, NULL, &work, &timeline);
+    f->n_simulated++;
+    if (status == TW_OK) *out = (measured){timeline.sum.cycles, timeline.sum.energy_fj};
+    tw_arena_rewind(f->scratch, mark);
+    return status == TW_ERR_INPUT ? TW_INFEASIBLE : status;
+}
+
+static double price_of(const fuse *f, const measured *m)
+{
+    return f->asked->by.price(f->asked->by.user, (double)m->cycles, (double)m->energy_fj);
+}
+
+/* Keeps the group if it is the best of its segment so far. */
+static tw_status try_group(fuse *f, const tw_group_map *group, choice *c)
+{
+    measured m;
+    const tw_grouping all = {.model = f->asked->model, .machine = f->asked->machine, .n = 1, .group = group};
+    tw_diag quiet = tw_diag_quiet(f->diag);
+    tw_grouping one = all;
+    one.diag = &quiet;
+    tw_status status = tw_grouping_check_one(&one, 0);
+    if (status == TW_OK) status = simulate(f, &(tw_mapping){.n_groups = 1, .group = group}, &m);
+    if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
+    TW_TRY(status);
+    double price = price_of(f, &m);
+    if (c->simulated && c->possible && c->price <= price) return TW_OK;
+    c->simulated = c->possible = true;
+    c->price = price;
+    c->group = *group;
+    return TW_OK;
+}
+
+/* ---- segments ---- */
+
+static tw_status try_single(fuse *f, int i, choice *c)
+{
+    tw_group_map group;
+    const tw_problem problem = {f->asked->model, i, f->asked->machine};
+    if (!f->asked->apart) return TW_OK;
+    tw_status status = tw_single_group(&problem, &f->asked->apart[i], f->arena, &group);
+    return status == TW_OK ? try_group(f, &group, c) : status == TW_INFEASIBLE ? TW_OK : status;
+}
+
+/* Whether all readers of the tensor are among operators [first, last), and there is one. */
+static bool is_read_in(const tw_model *model, int tensor, int first, int last)
+{
+    bool any = false;
+    for (int i = 0; i < model->n_ops; i++)
+        for (int o = 0; o < tw_op_output(&model->op[i]); o++) {
+            if (model->op[i].operand[o].tensor != tensor) continue;
+            if (i < first || i >= last) return false;
+            any = true;
+        }
+    return any && !model->tensor[tensor].is_output;
+}
+
+/* Whether what operator i makes may stay until the segment behind it has read it. */
+static bool may_stay(const fuse *f, int i)
+{
+    const tw_model *model = f->asked->model;
+    return f->seams && i >= 0 && i + 1 < f->n && is_read_in(model, tw_op_makes(&model->op[i]), i + 1, f->n) &&
+           tw_resident_memory(model, f->asked->machine, tw_op_makes(&model->op[i])) > 0;
+}
+
+static tw_status open_choice(fuse *f, const link *l, choice *c)
+{
+    const tw_model *model = f->asked->model;
+    const tw_segment segment = {model, l->first, l->n};
+    const tw_seams seams = {l->in ? tw_op_makes(&model->op[l->first - 1]) : -1, l->out};
+    if (l->in && !is_read_in(model, seams.in, l->first, l->first + l->n)) return TW_OK;
+    tw_status status = tw_frame_of(&segment, &seams, f->asked->machine, f->arena, &c->frame);
+    if (status == TW_INFEASIBLE) return TW_OK;
+    TW_TRY(status);
+    TW_ALLOC(f->arena, c->tiling, MOST_TRIED + 1);
+    c->n_tilings = tw_tilings_find(c->frame, &f->asked->by, MOST_TRIED, c->tiling);
+    c->possible = c->n_tilings > 0;
+    if (!c->possible) return TW_OK;
+    c->price = f->asked->by.price(f->asked->by.user, c->tiling[0].cycles, c->tiling[0].energy_fj);
+    if (!l->in && !l->out) return TW_OK;
+    c->simulated = true; /* alone it cannot be */
+    return tw_tiling_group(c->frame, &c->tiling[0], f->arena, &c->group);
+}
+
+/* All seams of a segment; false: none is possible. */
+static tw_status open_segment(fuse *f, int i, int n, bool *possible)
+{
+    *possible = false;
+    if (!tw_segment_is_closed(&(tw_segment){f->asked->model, i, n})) return TW_OK;
+    for (int in = 0; in < 2; in++)
+        for (int out = 0; out < 2; out++) {
+            choice *c = &f->choice[i][n - 1][in][out];
+            if ((in && !may_stay(f, i - 1)) || (out && !may_stay(f, i + n - 1))) continue;
+            TW_TRY(open_choice(f, &(link){i, n, in, out}, c));
+            *possible |= c->possible;
+        }
+    return TW_OK;
+}
+
+static tw_status open_all(fuse *f)
+{
+    for (int i = 0; i < f->n; i++) {
+        int misses = 0;
+        for (int n = 1; n <= TW_MAX_GROUP_OPS && i + n <= f->n && misses < MOST_MISSES; n++) {
+            bool possible;
+            TW_TRY(open_segment(f, i, n, &possible));
+            misses = possible ? 0 : misses + 1;
+            if (tw_deadline_is_over(f->diag->deadline)) return TW_OK;
+        }
+    }
+    return TW_OK;
+}
+
+/* Settles what a segment takes between groups that store and load. */
+static tw_status settle(fuse *f, int i, int n)
+{
+    choice *c = &f->choice[i][n - 1][0][0];
+    bool any = c->possible;
+    c->possible = false;
+    if (n == 1) TW_TRY(try_single(f, i, c));
+    for (int t = 0; t < c->n_tilings && any; t++) {
+        tw_group_map group;
+        TW_TRY(tw_tiling_group(c->frame, &c->tiling[t], f->arena, &group));
+        TW_TRY(try_group(f, &group, c));
+    }
+    c->simulated = true;
+    return TW_OK;
+}
+
+/* ---- the path ---- */
+
+typedef struct stop { /* behind operator j: what it made is stored, or resident */
+    double least;
+    link last; /* n 0: there is no way here */
+} stop;
+
+static void reach(const fuse *f, stop (*node)[2], int j, int n, bool with_seams)
+{
+    for (int in = 0; in <= (int)with_seams; in++)
+        for (int out = 0; out <= (int)with_seams; out++) {
+            const choice *c = &f->choice[j - n][n - 1][in][out];
+            bool begins = j == n && !in;
+            if (!c->possible || (!begins && node[j - n][in].last.n == 0)) continue;
+            double price = node[j - n][in].least + c->price;
+            if (node[j][out].last.n > 0 && node[j][out].least <= price) continue;
+            node[j][out].least = price;
+            node[j][out].last = (link){j - n, n, in, out};
+        }
+}
+
+/* The shortest path, from its beginning. */
+static tw_status shortest(const fuse *f, bool with_seams, path *out)
+{
+    stop(*node)[2];
+    int n = 0;
+    TW_ALLOC(f->scratch, node, f->n + 1);
+    for (int j = 1; j <= f->n; j++)
+        for (int len = 1; len <= TW_MAX_GROUP_OPS && len <= j; len++) reach(f, node, j, len, with_seams);
+    out->n = 0;
+    if (node[f->n][0].last.n == 0) return TW_OK;
+    int seam = 0;
+    for (int j = f->n; j > 0; n++) {
+        link l = node[j][seam].last;
+        out->link[n] = l;
+        j = l.first;
+        seam = l.in;
+    }
+    for (int k = 0; k < n / 2; k++) {
+        link l = out->link[k];
+        out->link[k] = out->link[n - 1 - k];
+        out->link[n - 1 - k] = l;
+    }
+    out->n = n;
+    return TW_OK;
+}
+
+static choice *choice_of(const fuse *f, const link *l) { return &f->choice[l->first][l->n - 1][l->in][l->out]; }
+
+/* The shortest path of which everything is settled. */
+static tw_status find_path(fuse *f, bool with_seams, path *out)
+{
+    bool changed = true;
+    TW_ALLOC(f->arena, out->link, f->n + 1);
+    while (changed) {
+        tw_arena_mark mark = tw_arena_save(f->scratch);
+        tw_status status = shortest(f, with_seams, out);
+        tw_arena_rewind(f->scratch, mark);
+        TW_TRY(status);
+        changed = false;
+        for (int k = 0; k < out->n; k++) {
+            if (choice_of(f, &out->link[k])->simulated) continue;
+            TW_TRY(settle(f, out->link[k].first, out->link[k].n));
+            changed = true;
+        }
+    }
+    return TW_OK;
+}
+
+/* ---- all groups together ---- */
+
+static tw_status write_mapping(const fuse *f, const path *p, tw_mapping *out)
+{
+    tw_group_map *group;
+    tw_group_resident *resident;
+    const tw_model *model = f->asked->model;
+    TW_ALLOC(f->arena, group, p->n);
+    TW_ALLOC(f->arena, resident, p->n);
+    *out = (tw_mapping){.n_groups = p->n, .group = group, .resident = resident};
+    for (int k = 0; k < p->n; k++) {
+        group[k] = choice_of(f, &p->link[k])->group;
+        if (!p->link[k].in) continue;
+        int tensor = tw_op_makes(&model->op[p->link[k].first - 1]);
+        resident[out->n_residents++] =
+            (tw_group_resident){.tensor = tensor, .memory = tw_resident_memory(model, f->asked->machine, tensor)};
+    }
+    return TW_OK;
+}
+
+/* Keeps the mapping if all of it together is better than what was found so far. */
+static tw_status offer(fuse *f, const tw_mapping *mapping, tw_fused *best, bool *better)
+{
+    measured m;
+    tw_diag quiet = tw_diag_quiet(f->diag);
+    tw_status status = tw_mapping_check(mapping, f->asked->model, f->asked->machine, &quiet);
+    *better = false;
+    if (status == TW_OK) status = simulate(f, mapping, &m);
+    if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
+    TW_TRY(status);
+    const measured was = {best->cycles, best->energy_fj};
+    if (best->mapping.n_groups > 0 && price_of(f, &m) >= price_of(f, &was)) return TW_OK;
+    best->mapping = *mapping;
+    best->cycles = m.cycles;
+    best->energy_fj = m.energy_fj;
+    *better = true;
+    return TW_OK;
+}
+
+/* Other tilings of each group, beside the others as they are. */
+static tw_status improve(fuse *f, const path *p, tw_fused *best)
+{
+    for (int k = 0; k < p->n; k++) {
+        const choice *c = choice_of(f, &p->link[k]);
+        for (int t = 0; t < c->n_tilings && !tw_deadline_is_over(f->diag->deadline); t++) {
+            tw_group_map *group;
+            tw_mapping mapping = best->mapping;
+            bool better;
+            TW_ALLOC(f->arena, group, p->n);
+            memcpy(group, mapping.group, (size_t)p->n * sizeof *group);
+            TW_TRY(tw_tiling_group(c->frame, &c->tiling[t], f->arena, &group[k]));
+            mapping.group = group;
+            TW_TRY(offer(f, &mapping, best, &better));
+        }
+    }
+    return TW_OK;
+}
+
+static tw_status find_with(fuse *f, bool with_seams, tw_fused *best)
+{
+    path p;
+    tw_mapping mapping;
+    bool better;
+    TW_TRY(find_path(f, with_seams, &p));
+    if (p.n == 0 || p.n > TW_MAX_GROUPS) return TW_OK;
+    TW_TRY(write_mapping(f, &p, &mapping));
+    TW_TRY(offer(f, &mapping, best, &better));
+    return better ? improve(f, &p, best) : TW_OK;
+}
+
+static tw_status find(fuse *f, tw_fused *out)
+{
+    TW_ALLOC(f->arena, f->choice, f->n);
+    TW_TRY(open_all(f));
+    for (int i = 0; i < f->n; i++) TW_TRY(settle(f, i, 1)); /* they are there in any case */
+    *out = (tw_fused){0};
+    TW_TRY(find_with(f, false, out));
+    if (f->seams) TW_TRY(find_with(f, true, out));
+    out->n_simulated = f->n_simulated;
+    return out->mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE;
+}
+
+tw_status tw_fuse_find(const tw_fuse_request *asked, const tw_work *work, tw_fused *out)
+{
+    tw_diag quiet = tw_diag_quiet(work->diag);
+    fuse f = {.asked = asked,
+              .n = asked->model->n_ops,
+              .arena = work->arena,
+              .scratch = work->scratch,
+              .diag = work->diag};
+    if (!asked->machine->platform || f.n == 0) return TW_INFEASIBLE;
+    if (tw_grouping_check_machine(asked->machine, (tw_loc){0}, &quiet) != TW_OK) return TW_INFEASIBLE;
+    f.seams = true;
+    return find(&f, out);
+}

@@ -1,0 +1,262 @@
+/* src/fuse/least.c - see least.h. */
+#include "fuse/least.h"
+
+#include "tile/box.h"
+
+#include <string.h>
+
+/* Positions of an axis that are walked one by one. */
+static const int64_t most_walked = INT64_C(1) << 22;
+
+typedef struct need { /* of a tensor: the elements whose position along every axis is marked */
+    int64_t elems;    /* 0: nobody needs it */
+    int n_axes;
+    int64_t extent[TW_MAX_AXES];
+    bool *mark[TW_MAX_AXES];
+    int op, operand; /* of the reader that needs them */
+} need;
+
+typedef struct counter {
+    const tw_model *model;
+    const tw_platform *platform;
+    need *need;                         /* per tensor */
+    const tw_platform_view **view;      /* per operator */
+    int64_t *commands, *moved, *worked; /* per engine of the platform */
+    bool given_up;
+    tw_arena *scratch;
+} counter;
+
+/* The only view that computes the operator; -1: there are several, or none. */
+static int only_view(const tw_platform *platform, const tw_op *op)
+{
+    int found = -1;
+    for (int v = 0; v < platform->n_views; v++) {
+        if (!tw_machine_computes(&platform->view[v].machine, op)) continue;
+        if (found >= 0) return -1;
+        found = v;
+    }
+    return found;
+}
+
+/* ---- what is needed ---- */
+
+/* Points of each loop at which something needed is made. */
+typedef struct points {
+    bool *mark[TW_MAX_LOOPS];
+    int64_t count[TW_MAX_LOOPS];
+} points;
+
+static int64_t count_marks(const bool *mark, int64_t n)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += mark[i];
+    return sum;
+}
+
+/* Of reductions, and of everything when the output's shape is not the one that is needed, all points. */
+static tw_status points_of(counter *c, const tw_op *op, points *out)
+{
+    const tw_operand *output = &op->operand[tw_op_output(op)];
+    const need *n = &c->need[output->tensor];
+    bool same = n->n_axes == output->n_axes;
+    for (int a = 0; a < output->n_axes && same; a++) same = n->extent[a] == output->axis[a].extent;
+    for (int l = 0; l < op->n_loops; l++) {
+        TW_ALLOC(c->scratch, out->mark[l], op->loop[l].extent);
+        memset(out->mark[l], 1, (size_t)op->loop[l].extent);
+    }
+    for (int a = 0; a < output->n_axes && same; a++) {
+        const tw_axis *axis = &output->axis[a];
+        if (axis->n_terms != 1 || axis->term[0].coef != 1 || axis->divisor != 1 || axis->offset < 0) continue;
+        for (int64_t i = 0; i < op->loop[axis->term[0].loop].extent; i++)
+            if (i + axis->offset < axis->extent) out->mark[axis->term[0].loop][i] = n->mark[a][i + axis->offset];
+    }
+    for (int l = 0; l < op->n_loops; l++) out->count[l] = count_marks(out->mark[l], op->loop[l].extent);
+    c->given_up |= !same; /* a reader sees it in another shape */
+    return TW_OK;
+}
+
+static void walk_axis(const tw_op *op, const tw_axis *axis, const points *p, int term, int64_t value, bool *mark)
+{
+    int64_t at;
+    if (term == axis->n_terms) {
+        if (tw_axis_position(axis, value, &at)) mark[at] = true;
+        return;
+    }
+    int l = axis->term[term].loop;
+    for (int64_t i = 0; i < op->loop[l].extent; i++)
+        if (p->mark[l][i]) walk_axis(op, axis, p, term + 1, value + i * axis->term[term].coef, mark);
+}
+
+/* What the operator reads of an operand; kept if no reader needs more of the tensor. */
+static tw_status need_operand(counter *c, int i, int o, const points *p)
+{
+    const tw_op *op = &c->model->op[i];
+    const tw_operand *operand = &op->operand[o];
+    need now = {.elems = 1, .n_axes = operand->n_axes, .op = i, .operand = o};
+    for (int a = 0; a < operand->n_axes; a++) {
+        const tw_axis *axis = &operand->axis[a];
+        double steps = 1;
+        for (int t = 0; t < axis->n_terms; t++) steps *= (double)p->count[axis->term[t].loop];
+        if (steps > (double)most_walked || axis->extent > most_walked) {
+            c->given_up = true;
+            return TW_OK;
+        }
+        TW_ALLOC(c->scratch, now.mark[a], axis->extent);
+        now.extent[a] = axis->extent;
+        walk_axis(op, axis, p, 0, axis->offset, now.mark[a]);
+        now.elems *= count_marks(now.mark[a], axis->extent);
+    }
+    if (now.elems > c->need[operand->tensor].elems) c->need[operand->tensor] = now;
+    return TW_OK;
+}
+
+/* An output of the graph is needed whole. */
+static tw_status need_output(counter *c, const tw_op *op)
+{
+    const tw_operand *output = &op->operand[tw_op_output(op)];
+    need *n = &c->need[output->tensor];
+    if (n->elems > 0 && !c->model->tensor[output->tensor].is_output) return TW_OK;
+    *n = (need){.elems = 1, .n_axes = output->n_axes, .op = -1};
+    for (int a = 0; a < output->n_axes; a++) {
+        n->extent[a] = output->axis[a].extent;
+        n->elems *= n->extent[a];
+        TW_ALLOC(c->scratch, n->mark[a], n->extent[a]);
+        memset(n->mark[a], 1, (size_t)n->extent[a]);
+    }
+    return TW_OK;
+}
+
+/* ---- executions ---- */
+
+/* Of the needed points along the axis, the share that lies outside of the tensor. */
+static double share_outside(const tw_op *op, const tw_axis *axis, const points *p)
+{
+    static const tw_term none = {0};
+    const tw_term *a = axis->n_terms > 0 ? &axis->term[0] : &none, *b = axis->n_terms > 1 ? &axis->term[1] : &none;
+    int64_t n[2] = {axis->n_terms > 0 ? op->loop[a->loop].extent : 1,
+                    axis->n_terms > 1 ? op->loop[b->loop].extent : 1};
+    int64_t outside = 0, all = 0, at;
+    if (axis->n_terms > 2 || n[0] * n[1] > most_walked) return 1;
+    for (int64_t i = 0; i < n[0]; i++)
+        for (int64_t k = 0; k < n[1]; k++) {
+            if ((axis->n_terms > 0 && !p->mark[a->loop][i]) || (axis->n_terms > 1 && !p->mark[b->loop][k]))
+                continue;
+            outside += !tw_axis_position(axis, axis->offset + i * a->coef + k * b->coef, &at);
+            all++;
+        }
+    return all > 0 ? (double)outside / (double)all : 1;
+}
+
+/* Points that are executed in any case: a tile that reads nothing but padding is not, and may have every point that reads some. */
+static int64_t points_least(const tw_op *op, const points *p)
+{
+    double share = 1, n = 1;
+    for (int l = 0; l < op->n_loops; l++) n *= (double)p->count[l];
+    for (int o = 0; o < tw_op_output(op); o++)
+        for (int a = 0; a < op->operand[o].n_axes; a++)
+            if (tw_axis_is_clipped(op, &op->operand[o].axis[a]))
+                share -= share_outside(op, &op->operand[o].axis[a], p);
+    return share > 0 ? (int64_t)(n * share * (1 - 1e-9)) : 0;
+}
+
+/* Cycles at the peak of the engine. */
+static int64_t cycles_least(const tw_cost *cost, bool pipelined, int64_t n)
+{
+    int64_t at_once = 1, cycles;
+    if (cost->kind == TW_COST_KERNEL) return tw_cost_peak(cost, &at_once, &cycles) ? n / at_once * cycles : 0;
+    for (int d = 0; d < tw_cost_dims(cost); d++) at_once *= cost->array.size[d];
+    return tw_cost_least(cost, pipelined, 1, tw_cdiv(n, at_once));
+}
+
+static void count_exec(counter *c, int i, const points *p)
+{
+    const tw_op *op = &c->model->op[i];
+    const tw_machine *machine = &c->view[i]->machine;
+    const tw_engine *engine = &machine->engine[machine->compute];
+    const tw_cost *cost = machine->has_apart >> op->compute & 1 ? &machine->apart[op->compute] : &engine->cost;
+    int64_t *worked = &c->worked[c->view[i]->engine];
+    *worked = tw_cost_sum(*worked, cycles_least(cost, engine->pipelined, points_least(op, p)));
+}
+
+/* ---- transfers ---- */
+
+/* The mover between memory 0 and the next memory on the operand's way; -1: the operand does not leave memory 0. */
+static int first_mover(const tw_platform_view *view, const tw_op *op, int operand)
+{
+    tw_path path = tw_machine_path(&view->machine, op, operand) & ~1u;
+    unsigned way = operand == tw_op_output(op) ? TW_OUTWARDS : TW_INWARDS;
+    if (path == 0) return -1;
+    int link = tw_machine_link_of(&view->machine, op, operand, 0, __builtin_ctz(path), way);
+    return link < 0 ? -1 : view->mover[link];
+}
+
+static void count_move(counter *c, int i, int operand, int64_t elems)
+{
+    const tw_op *op = &c->model->op[i];
+    int mover = first_mover(c->view[i], op, operand);
+    if (mover < 0 || elems == 0) return;
+    c->commands[mover]++;
+    c->moved[mover] +=
+        tw_machine_units(&c->view[i]->machine, c->model->tensor[op->operand[operand].tensor].dtype, elems);
+}
+
+/* ---- the whole ---- */
+
+static tw_status count_op(counter *c, int i)
+{
+    const tw_op *op = &c->model->op[i];
+    points p = {0};
+    bool is_read = c->need[op->operand[tw_op_output(op)].tensor].elems > 0;
+    TW_TRY(need_output(c, op));
+    need *made = &c->need[op->operand[tw_op_output(op)].tensor];
+    if (!is_read || c->model->tensor[op->operand[tw_op_output(op)].tensor].is_output)
+        count_move(c, i, tw_op_output(op), made->elems);
+    TW_TRY(points_of(c, op, &p));
+    count_exec(c, i, &p);
+    for (int o = 0; o < tw_op_output(op); o++) TW_TRY(need_operand(c, i, o, &p));
+    made->elems = 0; /* it is no input of the graph */
+    return TW_OK;
+}
+
+/* Cycles of an engine that has so many units of itself. */
+static int64_t cycles_of(const counter *c, int e)
+{
+    const tw_engine *engine = &c->platform->engine[e].is;
+    int64_t busy = c->worked[e], n = engine->joins ? tw_min(1, c->commands[e]) : c->commands[e];
+    if (n > 0) busy = tw_cost_least(&engine->cost, engine->pipelined, n, c->moved[e]);
+    return busy / tw_max(1, engine->count);
+}
+
+static tw_status count_all(counter *c, tw_least *out)
+{
+    const tw_model *model = c->model;
+    TW_ALLOC(c->scratch, c->view, model->n_ops);
+    TW_ALLOC(c->scratch, c->need, model->n_tensors);
+    TW_ALLOC(c->scratch, c->commands, c->platform->n_engines);
+    TW_ALLOC(c->scratch, c->moved, c->platform->n_engines);
+    TW_ALLOC(c->scratch, c->worked, c->platform->n_engines);
+    for (int i = model->n_ops - 1; i >= 0 && !c->given_up; i--) {
+        int v = only_view(c->platform, &model->op[i]);
+        if (v < 0) return TW_OK;
+        c->view[i] = &c->platform->view[v];
+        TW_TRY(count_op(c, i));
+    }
+    if (c->given_up) return TW_OK;
+    for (int t = 0; t < model->n_tensors; t++)
+        if (c->need[t].elems > 0) count_move(c, c->need[t].op, c->need[t].operand, c->need[t].elems);
+    for (int e = 0; e < c->platform->n_engines; e++) {
+        int64_t cycles = cycles_of(c, e);
+        if (out->engine < 0 || cycles > out->cycles) *out = (tw_least){cycles, e};
+    }
+    return TW_OK;
+}
+
+tw_status tw_least_of(const tw_model *model, const tw_machine *machine, tw_arena *scratch, tw_least *out)
+{
+    counter c = {.model = model, .platform = machine->platform, .scratch = scratch};
+    tw_arena_mark mark = tw_arena_save(scratch);
+    *out = (tw_least){0, -1};
+    tw_status status = count_all(&c, out);
+    tw_arena_rewind(scratch, mark);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* src/fuse/least.h - what every plan of a model takes at least, whatever is fused with what.
+ *
+ * Outputs of the graph are stored once. What is needed for them is followed backwards, axis by axis and element by element: a pooling
+ * that leaves out the last row does not need it, and in a group nobody makes it. Of inputs of the graph what is needed is loaded once, and
+ * every loop point that makes something needed is executed once, at the peak of its engine. Each engine is busy for what it has to do, and the
+ * whole takes as long as the engine that is busy longest. Nothing in between need leave the chip, so that this is a bound for
+ * layers one after the other and for groups alike.
+ *
+ * Of a tensor with several readers, what the one that needs most of it needs is counted. */
+#ifndef TW_FUSE_LEAST_H
+#define TW_FUSE_LEAST_H
+#include "machine/platform.h"
+#include "model/model.h"
+
+typedef struct tw_least {
+    int64_t cycles;
+    int engine; /* of the platform, that is busy so long; -1: there is no bound: operators may run on several engines, or axes
+                   are too long to be walked */
+} tw_least;
+
+TW_NODISCARD tw_status tw_least_of(const tw_model *model, const tw_machine *machine, tw_arena *scratch,
+                                   tw_least *out);
+#endif

@@ -1,0 +1,94 @@
+/* src/fuse/segment.c - see segment.h. */
+#include "fuse/segment.h"
+
+#include "tile/box.h"
+
+int tw_segment_maker(const tw_segment *s, int tensor)
+{
+    for (int k = 0; k < s->n; k++)
+        if (tw_op_makes(tw_segment_op(s, k)) == tensor) return k;
+    return -1;
+}
+
+static bool reads(const tw_op *op, int tensor)
+{
+    for (int o = 0; o < tw_op_output(op); o++)
+        if (op->operand[o].tensor == tensor) return true;
+    return false;
+}
+
+/* Whether operator k's output is read by later ones of the segment, and by nobody else. */
+static bool is_inside(const tw_segment *s, int k)
+{
+    int tensor = tw_op_makes(tw_segment_op(s, k));
+    bool read = false;
+    if (s->model->tensor[tensor].is_output) return false;
+    for (int i = 0; i < s->model->n_ops; i++) {
+        if (!reads(&s->model->op[i], tensor)) continue;
+        if (i <= s->first + k || i >= s->first + s->n) return false;
+        read = true;
+    }
+    return read;
+}
+
+bool tw_segment_is_closed(const tw_segment *s)
+{
+    for (int k = 0; k < s->n - 1; k++)
+        if (!is_inside(s, k)) return false;
+    return true;
+}
+
+/* ---- hulls ---- */
+
+static bool is_empty(const tw_op *op, const tw_box *box)
+{
+    for (int l = 0; l < op->n_loops; l++)
+        if (box->span[l].lo >= box->span[l].hi) return true;
+    return false;
+}
+
+/* The hull of what operators from `from` on read of the tensor; returns its elements, 0: nothing. */
+static int64_t reads_from(const tw_segment *s, int from, const tw_box *box, int tensor, tw_region *out)
+{
+    int n_axes = s->model->tensor[tensor].n_axes;
+    int64_t elems = 0;
+    for (int k = from; k < s->n; k++) {
+        const tw_op *op = tw_segment_op(s, k);
+        for (int o = 0; o < tw_op_output(op); o++) {
+            tw_region region;
+            if (op->operand[o].tensor != tensor || is_empty(op, &box[k])) continue;
+            if (tw_region_of(&op->operand[o], &box[k], &region) == 0) continue;
+            for (int a = 0; a < n_axes; a++) {
+                tw_span was = out->axis[a], is = region.axis[a];
+                out->axis[a] = elems > 0 ? (tw_span){tw_min(was.lo, is.lo), tw_max(was.hi, is.hi)} : is;
+            }
+            elems = 1;
+        }
+    }
+    for (int a = 0; a < n_axes && elems > 0; a++) elems *= tw_span_len(out->axis[a]);
+    return elems;
+}
+
+void tw_segment_boxes(const tw_segment *s, const tw_box *tile, tw_box box[TW_MAX_GROUP_OPS])
+{
+    box[s->n - 1] = *tile;
+    for (int k = s->n - 2; k >= 0; k--) {
+        const tw_op *op = tw_segment_op(s, k);
+        const tw_operand *out = &op->operand[tw_op_output(op)];
+        tw_region region = {0};
+        int64_t elems = reads_from(s, k + 1, box, out->tensor, &region);
+        box[k] = tw_box_of_op(op);
+        for (int a = 0; a < out->n_axes; a++)
+            if (out->axis[a].n_terms > 0)
+                box[k].span[out->axis[a].term[0].loop] = elems > 0 ? region.axis[a] : (tw_span){0, 0};
+    }
+}
+
+int64_t tw_segment_region(const tw_segment *s, const tw_box box[TW_MAX_GROUP_OPS], int tensor, tw_region *out)
+{
+    const tw_op *driver = tw_segment_op(s, s->n - 1);
+    *out = (tw_region){0};
+    if (tw_op_makes(driver) == tensor)
+        return tw_region_of(&driver->operand[tw_op_output(driver)], &box[s->n - 1], out);
+    return reads_from(s, 0, box, tensor, out);
+}

@@ -1,0 +1,180 @@
+/* src/mapping/resident.c - tensors that stay in a memory between groups: read, checked, printed; see groups.h.
+ *
+ * A resident tensor is made by the driver of one group and read by others; the memory is on its way out of the one and on its way to
+ * every operator that reads it. */
+#include <string.h>
+
+#include "mapping/groups.h"
+
+/* ---- files ---- */
+
+static int find_tensor(tw_fields *f, const tw_model *model, const tw_node *node)
+{
+    tw_words all = {0};
+    for (int t = 0; t < model->n_tensors; t++) {
+        if (strcmp(model->tensor[t].name, node->key) == 0) return t;
+        tw_words_add(&all, model->tensor[t].name);
+    }
+    TW_REFUSE(f, node->key_loc, "workload '%s' has no tensor '%s'; its tensors are %s", model->name, node->key,
+              all.text);
+    return -1;
+}
+
+static int find_memory(tw_fields *f, const tw_platform *platform, const tw_node *node)
+{
+    bool word = node->kind == TW_SCALAR;
+    int m = word ? tw_platform_find_memory(platform, node->text, -1) : -1;
+    tw_words all = {0};
+    if (m >= 0) return m;
+    for (int i = 1; i < platform->n_memories; i++) tw_words_add(&all, platform->memory[i].name);
+    TW_REFUSE(f, node->loc, "'%s' must be in one of %s, found '%s'", node->key, all.text,
+              word ? node->text : "...");
+    return -1;
+}
+
+tw_status tw_residents_of_tree(tw_fields *f, tw_arena *arena, tw_grouping *c)
+{
+    const tw_node *map = tw_field_map(f, "resident", TW_OPTIONAL);
+    tw_group_resident *resident;
+    if (!map) return TW_OK;
+    TW_ALLOC(arena, resident, map->n_children + 1);
+    for (const tw_node *node = map->child; node; node = node->next) {
+        int tensor = find_tensor(f, c->model, node), memory = find_memory(f, c->machine->platform, node);
+        if (tensor >= 0 && memory >= 0) resident[c->n_residents++] = (tw_group_resident){node->loc, tensor, memory};
+    }
+    c->resident = resident;
+    return TW_OK;
+}
+
+void tw_residents_print(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_text *out)
+{
+    for (int i = 0; i < mapping->n_residents; i++)
+        tw_text_printf(out, "%s%s: %s", i == 0 ? "resident: {" : ", ",
+                       model->tensor[mapping->resident[i].tensor].name,
+                       machine->platform->memory[mapping->resident[i].memory].name);
+    if (mapping->n_residents > 0) tw_text_printf(out, "}\n");
+}
+
+/* ---- checks ---- */
+
+typedef struct judge {
+    const tw_grouping *c;
+    const tw_group_resident *is;
+    const char *tensor, *memory;
+} judge;
+
+static const tw_op *op_of(const judge *j, const tw_group_map *group, int i)
+{
+    return &j->c->model->op[group->op[i].op];
+}
+
+/* Whether the operand passes the memory. */
+static bool passes(const judge *j, const tw_group_op *op, int operand)
+{
+    const tw_platform_view *view = &j->c->machine->platform->view[op->view];
+    tw_path path = tw_machine_path(&view->machine, &j->c->model->op[op->op], operand);
+    for (int m = 1; m < view->machine.n_memories; m++)
+        if ((path >> m & 1) && view->memory[m] == j->is->memory) return true;
+    return false;
+}
+
+static bool drives(const judge *j, const tw_group_map *group)
+{
+    const tw_op *driver = op_of(j, group, group->n_ops - 1);
+    return driver->operand[tw_op_output(driver)].tensor == j->is->tensor;
+}
+
+static tw_status check_maker(const judge *j, const tw_group_map *group)
+{
+    const tw_op *driver = op_of(j, group, group->n_ops - 1);
+    if (group->part_loop >= 0)
+        return tw_diag_error(j->c->diag, j->is->loc,
+                             "'%s' is made in parts, of which group '%s' makes one: it cannot "
+                             "be resident",
+                             j->tensor, group->name);
+    if (passes(j, &group->op[group->n_ops - 1], tw_op_output(driver))) return TW_OK;
+    return tw_diag_error(j->c->diag, j->is->loc, "'%s' does not pass memory '%s' on its way out of group '%s'",
+                         j->tensor, j->memory, group->name);
+}
+
+/* Operators of the group that read it, -1: what one reads does not pass the memory. */
+static int count_readers(const judge *j, const tw_group_map *group)
+{
+    int n = 0;
+    for (int i = 0; i < group->n_ops; i++)
+        for (int o = 0; o < tw_op_output(op_of(j, group, i)); o++) {
+            if (op_of(j, group, i)->operand[o].tensor != j->is->tensor) continue;
+            n++;
+            if (passes(j, &group->op[i], o)) continue;
+            (void)tw_diag_error(j->c->diag, j->is->loc,
+                                "'%s' does not pass memory '%s' on its way to '%s' in group '%s'", j->tensor,
+                                j->memory, op_of(j, group, i)->name, group->name);
+            return -1;
+        }
+    return n;
+}
+
+/* It is in no other way held there. */
+static tw_status check_holds(const judge *j)
+{
+    for (int g = 0; g < j->c->n; g++) {
+        const tw_hold *hold = tw_group_find_hold(&j->c->group[g], j->is->tensor, j->is->memory);
+        if (hold)
+            return tw_diag_error(
+                j->c->diag, hold->loc,
+                "'%s' is resident in '%s': it is whole there, in one buffer, and no level says otherwise",
+                j->tensor, j->memory);
+    }
+    return TW_OK;
+}
+
+static tw_status check_crossing(const judge *j)
+{
+    int makers = 0, readers = 0;
+    for (int g = 0; g < j->c->n; g++) {
+        const tw_group_map *group = &j->c->group[g];
+        if (drives(j, group)) {
+            makers++;
+            TW_TRY(check_maker(j, group));
+        } else if (tw_group_maker(group, j->c->model, j->is->tensor) < 0) {
+            int n = count_readers(j, group);
+            if (n < 0) return TW_ERR_INPUT;
+            readers += n;
+        }
+    }
+    if (makers == 1 && readers > 0) return TW_OK;
+    return tw_diag_error(
+        j->c->diag, j->is->loc,
+        "'%s' is not made by one group and read by others: only what crosses groups can be resident", j->tensor);
+}
+
+static tw_status check_one(const judge *j)
+{
+    const tw_platform *platform = j->c->machine->platform;
+    if (j->is->memory == 0)
+        return tw_diag_error(j->c->diag, j->is->loc,
+                             "'%s' cannot be resident in '%s', the outermost memory, where it would be anyway",
+                             j->tensor, j->memory);
+    if (platform->memory[j->is->memory].is.per)
+        return tw_diag_error(j->c->diag, j->is->loc, "'%s' cannot be resident in '%s', which is private to lanes",
+                             j->tensor, j->memory);
+    for (const tw_group_resident *other = j->c->resident; other < j->is; other++)
+        if (other->tensor == j->is->tensor)
+            return tw_diag_error(j->c->diag, j->is->loc, "'%s' is resident twice", j->tensor);
+    TW_TRY(check_crossing(j));
+    return check_holds(j);
+}
+
+tw_status tw_grouping_check_residents(const tw_grouping *c)
+{
+    tw_status status = TW_OK;
+    for (int i = 0; i < c->n_residents; i++) {
+        const tw_group_resident *is = &c->resident[i];
+        if (is->tensor < 0 || is->tensor >= c->model->n_tensors || is->memory < 0 ||
+            is->memory >= c->machine->platform->n_memories)
+            return tw_diag_error(c->diag, is->loc, "resident %d has a tensor or a memory that is not there", i);
+        judge j = {c, is, c->model->tensor[is->tensor].name, c->machine->platform->memory[is->memory].name};
+        if (check_one(&j) != TW_OK) status = TW_ERR_INPUT;
+    }
+    return status;
+}

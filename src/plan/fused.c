@@ -1,0 +1,71 @@
+/* src/plan/fused.c - see fused.h. */
+#include "plan/fused.h"
+
+#include "core/deadline.h"
+#include "fuse/fuse.h"
+#include "fuse/least.h"
+#include "search/search.h"
+
+typedef struct scale { /* by which times and energies are compared */
+    tw_measure measure;
+    double cycles, energy_fj; /* of the plan layer by layer */
+} scale;
+
+/* Energy x time is made small where the sum of both, as shares of what they are now, is: close to it that is the same. */
+static double price(const void *user, double cycles, double energy_fj)
+{
+    const scale *s = user;
+    if (s->measure == TW_ENERGY) return energy_fj + 1e-9 * cycles;
+    if (s->measure == TW_EDP) return cycles / s->cycles + energy_fj / s->energy_fj;
+    return cycles + 1e-9 * energy_fj / s->energy_fj;
+}
+
+static tw_measure measure_of(const tw_search_options *options)
+{
+    return options->n_objectives > 0 ? options->objective[0].measure : TW_CYCLES;
+}
+
+bool tw_fused_is_asked(const tw_request *asked)
+{
+    tw_measure first = measure_of(asked->options);
+    return asked->groups && !asked->options->layers && asked->model->n_ops > 1 && !asked->options->limits &&
+           !asked->options->pareto && asked->machine->timing == TW_ASYNC &&
+           (first == TW_CYCLES || first == TW_ENERGY || first == TW_EDP);
+}
+
+/* What counts in the end: the first objective itself, then the time, then the energy. */
+static bool is_better(const scale *s, const tw_fused *fused, const tw_summary *apart)
+{
+    double a = (double)fused->cycles, b = (double)apart->cycles;
+    double e = (double)fused->energy_fj, g = (double)apart->energy_fj;
+    double first[2] = {a, b};
+    if (s->measure == TW_ENERGY) first[0] = e, first[1] = g;
+    if (s->measure == TW_EDP) first[0] = a * e, first[1] = b * g;
+    if (first[0] != first[1]) return first[0] < first[1];
+    return a != b ? a < b : e < g;
+}
+
+tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_work *work, const tw_plan **out)
+{
+    scale s = {measure_of(asked->options), (double)tw_max(1, apart->sum.cycles),
+               (double)tw_max(1, apart->sum.energy_fj)};
+    const tw_fuse_request request = {asked->model, asked->machine, apart->mapping->op, {price, &s}};
+    tw_fused fused;
+    tw_mapping *mapping;
+    tw_joint_search *search;
+    tw_least least;
+    int64_t start = tw_deadline_now();
+    *out = apart;
+    tw_status status = tw_fuse_find(&request, work, &fused);
+    if (status == TW_INFEASIBLE || (status == TW_OK && !is_better(&s, &fused, &apart->sum))) return TW_OK;
+    TW_TRY(status);
+    TW_TRY(tw_least_of(asked->model, asked->machine, work->scratch, &least));
+    TW_ALLOC(work->arena, mapping, 1);
+    TW_ALLOC(work->arena, search, 1);
+    *mapping = fused.mapping;
+    *search = (tw_joint_search){.apart = apart->sum, .bound = least.cycles, .n_simulated = fused.n_simulated};
+    if (least.engine >= 0) search->bound_by = asked->machine->platform->engine[least.engine].name;
+    search->seconds = tw_deadline_since(start);
+    TW_TRY(tw_mapping_check(mapping, asked->model, asked->machine, work->diag));
+    return tw_plan_build_joint(asked->model, asked->machine, mapping, search, work, out);
+}

@@ -1,0 +1,183 @@
+/* src/plan/groupfacts.c - see groupfacts.h.
+ *
+ * Points are counted where they are executed, so totals need no walk; windows are what the walk over the steps finds. */
+#include "plan/groupfacts.h"
+
+#include "program/walk.h"
+
+static const tw_nest *nest_of(const tw_plan *plan, int group) { return &plan->joint->program->nest[group]; }
+
+static const tw_operand *output_of(const tw_op *op) { return &op->operand[tw_op_output(op)]; }
+
+/* ---- points ---- */
+
+int64_t tw_group_points_once(const tw_plan *plan, int group, int k)
+{
+    const tw_joint *program = plan->joint->program;
+    const tw_op *op = nest_of(plan, group)->op[k].op;
+    __int128 before = 0, own = 0, all = 0, once = tw_op_points(op);
+    for (int g = 0; g < program->n_nests; g++)
+        for (int j = 0; j < program->nest[g].n_ops; j++) {
+            int64_t points = plan->joint->timeline.op[g][j].macs;
+            if (program->nest[g].op[j].op != op) continue;
+            if (g == group) own = points;
+            if (g < group) before += points;
+            all += points;
+        }
+    return all == 0 ? 0 : (int64_t)((before + own) * once / all - before * once / all);
+}
+
+/* ---- tensors ---- */
+
+static bool touches(const tw_nest *nest, int tensor)
+{
+    for (int s = 0; s < nest->n_stays; s++)
+        if (nest->stay[s].tensor == tensor) return true;
+    return false;
+}
+
+static int maker_of(const tw_nest *nest, int tensor)
+{
+    for (int k = 0; k < nest->n_ops; k++)
+        if (output_of(nest->op[k].op)->tensor == tensor) return k;
+    return -1;
+}
+
+/* Of the holds of the tensor, the innermost that changes most often; -1: the group does not touch it. */
+static int innermost(const tw_nest *nest, int tensor)
+{
+    int best = -1;
+    for (int s = 0; s < nest->n_stays; s++)
+        if (nest->stay[s].tensor == tensor && (best < 0 || nest->stay[s].depth >= nest->stay[best].depth)) best = s;
+    return best;
+}
+
+static int tensor_at(const tw_nest *nest, int i)
+{
+    int t = 0;
+    for (; i >= 0; t++) i -= touches(nest, t);
+    return t - 1;
+}
+
+/* What is made inside is neither stored nor, by all that read it here, loaded. */
+static int64_t saved_bytes(const tw_nest *nest, int tensor)
+{
+    int maker = maker_of(nest, tensor);
+    return maker < 0 || maker == nest->n_ops - 1 ? 0 : 2 * nest->model->tensor[tensor].bytes;
+}
+
+/* What stays of the tensor from step to step, in bytes: where several holds of it slide, in the first. */
+static int64_t kept_bytes(const tw_nest *nest, int tensor)
+{
+    for (int s = 0; s < nest->n_stays; s++) {
+        const tw_stay *stay = &nest->stay[s];
+        if (stay->tensor == tensor && stay->slides)
+            return stay->kept / stay->elem_units * tw_dtype_bytes(nest->model->tensor[tensor].dtype);
+    }
+    return 0;
+}
+
+static int64_t elems_made(const tw_plan *plan, int group, int k)
+{
+    const tw_op *op = nest_of(plan, group)->op[k].op;
+    int64_t each = 1;
+    for (int l = 0; l < op->n_loops; l++)
+        if (op->loop[l].reduces) each *= op->loop[l].extent;
+    return plan->joint->timeline.op[group][k].macs / each;
+}
+
+tw_group_tensor tw_group_tensor_of(const tw_plan *plan, int group, int i)
+{
+    const tw_nest *nest = nest_of(plan, group);
+    int t = tensor_at(nest, i), maker = maker_of(nest, t);
+    const tw_tensor *tensor = &nest->model->tensor[t];
+    return (tw_group_tensor){.name = tensor->name,
+                             .n_axes = tensor->n_axes,
+                             .maker = maker,
+                             .inside = maker >= 0 && maker < nest->n_ops - 1,
+                             .elems = tw_tensor_elems(tensor),
+                             .elems_made = maker < 0 ? 0 : elems_made(plan, group, maker),
+                             .saved_bytes = saved_bytes(nest, t),
+                             .kept_bytes = kept_bytes(nest, t)};
+}
+
+int64_t tw_group_needs(const tw_plan *plan, int group, int memory)
+{
+    const tw_nest *nest = nest_of(plan, group);
+    int64_t sum = 0;
+    for (int s = 0; s < nest->n_stays; s++)
+        if (nest->stay[s].memory == memory) sum += tw_stay_units(&nest->stay[s], nest->stay[s].slots);
+    return sum;
+}
+
+/* ---- the whole ---- */
+
+tw_group_facts tw_group_facts_of(const tw_plan *plan, int group)
+{
+    const tw_nest *nest = nest_of(plan, group);
+    tw_group_facts f = {.n_steps = nest->n_steps};
+    for (int k = 0; k < nest->n_ops; k++) {
+        f.points += plan->joint->timeline.op[group][k].macs;
+        f.points_once += tw_group_points_once(plan, group, k);
+    }
+    for (int t = 0; t < nest->model->n_tensors; t++) {
+        f.n_tensors += touches(nest, t);
+        f.saved_bytes += saved_bytes(nest, t);
+        f.kept_bytes += kept_bytes(nest, t);
+    }
+    int64_t more = f.points - f.points_once, common = tw_gcd(more < 0 ? -more : more, f.saved_bytes);
+    if (f.saved_bytes == 0) return f;
+    f.even_points = more / common;
+    f.even_bytes = f.saved_bytes / common;
+    return f;
+}
+
+/* ---- steps ---- */
+
+typedef struct spans { /* of one tensor */
+    int64_t lo[TW_MAX_TENSOR_AXES], hi[TW_MAX_TENSOR_AXES], fresh[TW_MAX_TENSOR_AXES];
+} spans;
+
+/* Where a window lies, and how far its end is behind that of the step before; where that went back, all of it is new. */
+static void show_window(const tw_nest_walk *w, int tensor, spans *at, tw_group_window *out)
+{
+    int s = innermost(w->nest, tensor);
+    bool before = out->any;
+    spans was = *at;
+    *out = (tw_group_window){w->elems[s] > 0, w->nest->model->tensor[tensor].n_axes, at->lo, at->hi, at->fresh};
+    for (int a = 0; a < out->n_axes; a++) {
+        tw_span span = out->any ? w->region[s].axis[a] : (tw_span){0, 0};
+        bool goes_on = before && was.hi[a] <= span.hi && was.lo[a] <= span.lo;
+        at->lo[a] = span.lo;
+        at->hi[a] = span.hi;
+        at->fresh[a] = span.hi - (goes_on ? was.hi[a] : span.lo);
+    }
+}
+
+static tw_status walk(const tw_nest *nest, tw_group_step_fn fn, void *user, tw_arena *scratch)
+{
+    tw_nest_walk w;
+    tw_group_window *window;
+    spans *at;
+    int n = 0;
+    TW_TRY(tw_nest_walk_init(&w, nest, scratch));
+    TW_ALLOC(scratch, window, nest->n_stays);
+    TW_ALLOC(scratch, at, nest->n_stays);
+    for (int64_t number = 0; !w.done; tw_nest_walk_next(&w), number++, n = 0) {
+        for (int t = 0; t < nest->model->n_tensors; t++) {
+            if (!touches(nest, t)) continue;
+            show_window(&w, t, &at[n], &window[n]);
+            n++;
+        }
+        TW_TRY(fn(user, &(tw_group_step){number, n, window}));
+    }
+    return TW_OK;
+}
+
+tw_status tw_group_walk(const tw_plan *plan, int group, tw_group_step_fn fn, void *user, tw_arena *scratch)
+{
+    tw_arena_mark mark = tw_arena_save(scratch);
+    tw_status status = walk(nest_of(plan, group), fn, user, scratch);
+    tw_arena_rewind(scratch, mark);
+    return status;
+}

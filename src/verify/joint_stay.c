@@ -1,0 +1,116 @@
+/* src/verify/joint_stay.c - tensors that stay in a memory from the group that makes them to the last one that reads them.
+ *
+ * Where it is made, the hold is the whole tensor in one buffer, filled part by part in one run that the group never ends. A group
+ * that reads it has a hold of its own for it, which is never filled and shares slot and run:
+ *
+ *     makes a     acc --store--> sram (stays)      reads a     sram (its home is the other) --load--> l1
+ *
+ * Whichever group reads it last gives it back. */
+#include "verify/joint_judge.h"
+#include "verify/shape.h"
+
+static bool is_made(const tw_joint_judge *j, const tw_group_map *map, int tensor)
+{
+    const tw_op *driver = &j->in.model->op[map->op[map->n_ops - 1].op];
+    return driver->operand[tw_op_output(driver)].tensor == tensor;
+}
+
+void tw_joint_note_residents(tw_joint_judge *j)
+{
+    for (int i = 0; i < j->in.n_residents && !j->fault.set; i++) {
+        const tw_group_resident *r = &j->in.resident[i];
+        int makers = 0;
+        if (r->tensor < 0 || r->tensor >= j->in.model->n_tensors || r->memory < 1 ||
+            r->memory >= j->in.platform->n_memories || j->in.platform->memory[r->memory].is.per) {
+            tw_fault_set(&j->fault, "resident %d has no tensor, or no memory that can hold it", i);
+            return;
+        }
+        for (int g = 0; g < j->in.n_groups; g++)
+            if (j->in.group[g].n_ops > 0 && is_made(j, &j->in.group[g], r->tensor))
+                makers += j->in.group[g].part_loop >= 0 ? 2 : 1;
+        if (makers != 1)
+            tw_fault_set(&j->fault, "'%s' stays, and is not made by one group",
+                         j->in.model->tensor[r->tensor].name);
+        j->tensor[r->tensor].home = r->memory;
+        j->tensor[r->tensor].absent = !j->in.model->tensor[r->tensor].is_output;
+    }
+}
+
+/* The only run of what stays: all of the tensor. */
+static tw_status open_run(tw_joint_judge *j, tw_joint_hold *h)
+{
+    tw_joint_run *run;
+    TW_ALLOC(j->arena, run, 1);
+    TW_ALLOC(j->arena, run->lane, h->lanes);
+    run->refs = 1;
+    run->last_step = run->given_step = -1;
+    run->slot = TW_JOINT_FRESH;
+    run->region = tw_verify_whole(&j->tensor[h->tensor].shape);
+    run->lane[0] = (tw_joint_part){true, run->region};
+    h->now = h->next = run->lane[0];
+    h->current = run;
+    return TW_OK;
+}
+
+tw_status tw_joint_stay(tw_joint_judge *j, tw_joint_group *g, int h)
+{
+    int home = j->tensor[g->hold[h].tensor].home;
+    for (int i = h; home > 0; i = g->hold[i].parent) {
+        g->hold[i].depth = 0;
+        if (g->hold[i].memory == home) {
+            g->hold[i].stays = true;
+            g->hold[i].slots = 1;
+            return open_run(j, &g->hold[i]);
+        }
+        if (g->hold[i].made) break;
+    }
+    if (home > 0)
+        tw_fault_set(&j->fault, "group '%s': '%s' does not pass '%s', where it should stay", g->map->name,
+                     j->in.model->tensor[g->hold[h].tensor].name, j->in.platform->memory[home].name);
+    return TW_OK;
+}
+
+static tw_joint_hold *find_home(const tw_joint_judge *j, const tw_joint_group *before, int tensor)
+{
+    for (int g = 0; g < before->number; g++)
+        for (int h = 0; h < j->group[g].n_holds; h++)
+            if (j->group[g].hold[h].stays && j->group[g].hold[h].tensor == tensor) return &j->group[g].hold[h];
+    return NULL;
+}
+
+int tw_joint_join(tw_joint_judge *j, tw_joint_group *g, int tensor)
+{
+    for (int h = 0; h < g->n_holds; h++)
+        if (g->hold[h].home && g->hold[h].tensor == tensor) return h;
+    tw_joint_hold *home = find_home(j, g, tensor);
+    if (!home) {
+        tw_fault_set(&j->fault, "group '%s': no group before it makes '%s', which should stay", g->map->name,
+                     j->in.model->tensor[tensor].name);
+        return -1;
+    }
+    int h = tw_joint_add_hold(j, g, tensor, home->memory);
+    g->hold[h].home = home;
+    g->hold[h].depth = 0;
+    g->hold[h].slots = 1;
+    g->hold[h].current = home->current;
+    g->hold[h].reader = (tw_joint_reader){-1, -1, false};
+    g->hold[h].given_step = -1;
+    home->last_rank = g->rank;
+    return h;
+}
+
+tw_joint_hold *tw_joint_guest(const tw_joint_judge *j, const tw_joint_group *g, int buffer)
+{
+    const tw_buffer *b = &j->in.buffer[buffer];
+    for (int h = 0; h < g->n_holds; h++)
+        if (g->hold[h].home == &j->group[b->group].hold[j->hold_of[buffer]]) return &g->hold[h];
+    return NULL;
+}
+
+int tw_joint_owner(const tw_joint_at *s, int index)
+{
+    int buffer = s->at.instr->src[index];
+    if (buffer < 0 || buffer >= s->j->in.n_buffers) return -1;
+    int group = s->j->in.buffer[buffer].group;
+    return group == s->group->number ? -1 : group;
+}

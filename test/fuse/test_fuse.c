@@ -1,0 +1,154 @@
+/* test/fuse/test_fuse.c - random workloads on random machines: groups are never worse than layers, are right, and keep their bound. */
+#include "fuse/least.h"
+#include "plan/plan.h"
+#include "tw_test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ROOM = 4000 };
+
+typedef struct draw {
+    uint64_t random;
+    char machine[ROOM], workload[ROOM];
+} draw;
+
+static int64_t pick(draw *d, int64_t lo, int64_t hi) { return tw_test_pick(&d->random, lo, hi); }
+static bool toss(draw *d, int64_t n) { return pick(d, 1, n) == 1; }
+
+static void add(char *text, const char *fmt, ...) TW_PRINTF(2, 3);
+static void add(char *text, const char *fmt, ...)
+{
+    va_list args;
+    size_t n = strlen(text);
+    va_start(args, fmt);
+    vsnprintf(text + n, ROOM - n, fmt, args);
+    va_end(args);
+}
+
+static void draw_machine(draw *d)
+{
+    bool middle = toss(d, 3);
+    add(d->machine,
+        "machine: m\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited, energy: 20 pJ}\n");
+    if (middle) add(d->machine, "  - {name: l2, size: %d, energy: 3 pJ}\n", (int)pick(d, 2000, 20000));
+    add(d->machine, "  - {name: l1, size: %d, align: %d, energy: 1 pJ}\nengines:\n", (int)pick(d, 600, 6000),
+        (int)(1 << pick(d, 0, 3)));
+    for (int level = 0; level < 1 + middle; level++) {
+        const char *ends = !middle ? "dram, l1" : level == 0 ? "dram, l2" : "l2, l1";
+        const char *cost = toss(d, 3) ? "setup: 5, per_row: 1, beat: 8, beats: rows" : "latency: 6, per_cycle: 4";
+        if (toss(d, 2)) {
+            add(d->machine, "  - {name: in%d, between: [%s], carries: in, cost: {%s}}\n", level, ends, cost);
+            add(d->machine, "  - {name: out%d, between: [%s], carries: out, cost: {%s}}\n", level, ends, cost);
+        } else {
+            add(d->machine, "  - {name: dma%d, between: [%s], %scost: {%s}}\n", level, ends,
+                toss(d, 2) ? "prefetch: all, " : "", cost);
+        }
+    }
+    add(d->machine, "  - {name: mac, computes: [multiply-add, add, max, map], memory: l1, energy: 1 pJ%s, cost: {",
+        toss(d, 4) ? ", tile_multiple: 2" : "");
+    if (toss(d, 2))
+        add(d->machine, "array: [%d, %d], latency: %d}}\n", (int)pick(d, 1, 8), (int)pick(d, 1, 8),
+            (int)pick(d, 0, 9));
+    else
+        add(d->machine, "latency: %d, per_cycle: %d}}\n", (int)pick(d, 0, 9), (int)pick(d, 1, 16));
+}
+
+/* A chain of convolutions and poolings, with an add of what two operators made now and then. */
+static void draw_workload(draw *d)
+{
+    int n = (int)pick(d, 2, 5), c = (int)pick(d, 1, 4), side = (int)pick(d, 6, 12), before = -1;
+    add(d->workload, "workload: w\nops:\n");
+    for (int i = 0; i < n; i++) {
+        int out = (int)pick(d, 1, 4), kernel = (int)(1 + 2 * pick(d, 0, 1));
+        if (before >= 0 && toss(d, 3)) {
+            add(d->workload,
+                "  - {name: o%d, op: add, shape: [%d, %d, %d], dtype: i8, out_dtype: i8, inputs: {ifm: t%d, w: "
+                "t%d}, "
+                "output: t%d}\n",
+                i, c, side, side, i, before, i + 1);
+            before = -1;
+            continue;
+        }
+        if (toss(d, 5) && side >= 6) {
+            add(d->workload,
+                "  - {name: o%d, op: pool, shape: [%d, %d, %d], kernel: 2, stride: 2, dtype: i8, inputs: {ifm: "
+                "t%d}, "
+                "output: t%d}\n",
+                i, c, side, side, i, i + 1);
+            side /= 2;
+            before = -1;
+            continue;
+        }
+        before = out == c ? i : -1;
+        add(d->workload,
+            "  - {name: o%d, op: conv, shape: [%d, %d, %d], out: %d, kernel: %d, pad: %d, dtype: i8, out_dtype: "
+            "i8, "
+            "accumulator: i32, inputs: {ifm: t%d}, output: t%d}\n",
+            i, c, side, side, out, kernel, kernel / 2, i, i + 1);
+        c = out;
+    }
+}
+
+static tw_status plan_of(tw_context *ctx, const tw_model *model, const tw_machine *machine, bool layers,
+                         tw_measure measure, const tw_plan **out)
+{
+    const tw_objective objective = {.measure = measure};
+    tw_search_options options = TW_SEARCH_OPTIONS_INIT;
+    options.objective = &objective;
+    options.n_objectives = 1;
+    options.layers = layers;
+    options.budget = 20000;
+    options.n_threads = 1;
+    return tw_plan_search(ctx, model, machine, &options, out);
+}
+
+static double value_of(const tw_plan *plan, tw_measure measure)
+{
+    return measure == TW_ENERGY ? (double)plan->sum.energy_fj : (double)plan->sum.cycles;
+}
+
+/* Whether groups were found; everything about them is checked. */
+static bool check(uint64_t seed)
+{
+    draw d = {.random = seed};
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *layers, *plan;
+    draw_machine(&d);
+    draw_workload(&d);
+    tw_measure measure = toss(&d, 4) ? TW_ENERGY : TW_CYCLES;
+    CHECK_EQ(tw_machine_parse(ctx, "m.yaml", d.machine, &machine), TW_OK);
+    CHECK_EQ(tw_model_parse(ctx, "w.yaml", d.workload, &model), TW_OK);
+    bool any = plan_of(ctx, model, machine, true, measure, &layers) == TW_OK, grouped = false;
+    if (any) {
+        tw_least least;
+        tw_arena *scratch = tw_arena_new();
+        const tw_verdict *verdict;
+        CHECK_EQ(plan_of(ctx, model, machine, false, measure, &plan), TW_OK);
+        CHECK_EQ(tw_least_of(model, machine, scratch, &least), TW_OK);
+        grouped = plan->joint != NULL;
+        bool good = value_of(plan, measure) <= value_of(layers, measure) && least.cycles <= plan->sum.cycles &&
+                    least.cycles <= layers->sum.cycles;
+        if (good && grouped)
+            good = tw_plan_verify(ctx, plan, 0, NULL, &verdict) == TW_OK && verdict->checked && verdict->equal;
+        if (!good)
+            print_message("seed %llu\n%s\n%s\nlayers %g, groups %g, least %lld\n", (unsigned long long)seed,
+                          d.machine, d.workload, value_of(layers, measure), value_of(plan, measure),
+                          (long long)least.cycles);
+        CHECK(good);
+        tw_arena_free(scratch);
+    }
+    tw_context_free(ctx);
+    return grouped;
+}
+
+TEST(groups_are_right_and_never_worse_than_layers)
+{
+    uint64_t random = tw_test_seed();
+    int n_grouped = 0;
+    for (int i = 0; i < 120; i++) n_grouped += check((uint64_t)tw_test_pick(&random, 1, INT64_MAX / 2));
+    print_message("%d of 120 in groups\n", n_grouped);
+    CHECK(n_grouped > 20);
+}

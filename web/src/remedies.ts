@@ -1,0 +1,52 @@
+// What would help: changes of the machine or of the mapping, each with what a search or a simulation gave; docs/json.md, "remedies".
+import { groupBy } from "./chart";
+import { el, scroll, shareBar, table, type Child, type Column } from "./dom";
+import type { RemedyDoc } from "./format";
+import { digits, energyText } from "./numbers";
+
+const SHOWN = 8;
+/** As the terminal words what makes no difference. */
+const PHRASE: Record<string, string> = {
+  memory: "more memory", bandwidth: "more bandwidth", channels: "more channels", buffers: "more buffers", array: "another array",
+  tile: "other tiles", order: "another order", keep: "other keeps", unroll: "another unroll", fusion: "fusion", mapping: "another mapping",
+};
+
+const gainOf = (remedy: RemedyDoc) => remedy.gain ?? null;
+/** What is shown as 0.0 % does not help; what is worse, or impossible, is worth a row. */
+const matters = (remedy: RemedyDoc) => !remedy.feasible || Math.abs(gainOf(remedy) ?? 0) >= 0.0005;
+
+function columns(measure: string): Column<RemedyDoc>[] {
+  const text = (value: number) => (measure === "energy" ? energyText(value) : measure === "latency" ? `${digits(value)} cycles` : digits(value));
+  return [
+    { key: "gain", title: "gain", value: gainOf, show: (r) => (r.feasible ? shareBar(gainOf(r) ?? 0) : "–") },
+    { key: "value", title: "with it", value: (r) => r.value ?? null, show: (r) => (r.value === null || r.value === undefined ? "–" : text(r.value)) },
+    { key: "at", title: "at", value: (r) => r.at },
+    { key: "change", title: "change", value: (r) => r.change },
+    { key: "proven", title: "proof", value: (r) => String(r.proven), show: (r) => (!r.feasible ? "no plan found" : r.proven ? "proven" : "best found") },
+  ];
+}
+
+/** "more memory: l3, l2; another array: array" */
+function listed(remedies: RemedyDoc[]): string {
+  const parts = groupBy(remedies, (r) => r.more).map(([more, same]) => `${PHRASE[more] ?? more}: ${[...new Set(same.map((r) => r.at))].join(", ")}`);
+  return parts.join("; ");
+}
+
+/** The table of what makes a difference and a line for the rest; undefined: nobody asked. */
+export function remedyParts(remedies: RemedyDoc[] | undefined, measure: string): Child[] {
+  if (!remedies) {
+    const question = ["What other memories, bandwidths, arrays or fusion would give is searched by ", el("code", {}, ["tilewright plan .. --explain"]), "."];
+    return [el("p", { class: "muted" }, question)];
+  }
+  const tried = remedies.filter((r) => r.tried !== false);
+  const helping = tried.filter(matters);
+  const said = new Set(helping.map((r) => `${r.more} ${r.at}`));
+  const idle = listed(tried.filter((r) => !matters(r) && !said.has(`${r.more} ${r.at}`)));
+  const untried = listed(remedies.filter((r) => r.tried === false));
+  return [
+    helping.length > 0 && scroll(table(columns(measure), helping.slice(0, SHOWN), { name: "top-remedies" })),
+    helping.length > SHOWN && el("p", { class: "muted" }, [`${helping.length - SHOWN} more make less of a difference; plan.json has them.`]),
+    idle && el("p", { class: "muted" }, [`No gain: ${idle}.`]),
+    untried && el("p", { class: "muted" }, [`Not tried, since time was up: ${untried}.`]),
+  ];
+}
