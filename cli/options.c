@@ -580,15 +580,21 @@ void cli_options_machines(int argc, char **argv, cli_options *out)
 /* Files of another tool, in any order. */
 static error_t parse_convert(int key, char *arg, struct argp_state *state)
 {
-    static const char *const words[] = {"machine", "workload", "levels", "mapping", NULL};
+    static const char *const words[] = {"machine",         "workload",       "levels",
+                                        "mapping",         "timeloop",       "zigzag-accelerator",
+                                        "zigzag-workload", "zigzag-mapping", NULL};
     cli_options *o = ((parser *)state->input)->out;
+    bool back = strstr(o->converts_to, "timeloop") || strstr(o->converts_to, "zigzag");
     switch (key) {
+    case 'm': o->machine_of_ours = input_path(arg); return 0;
     case KEY_AS: o->converts_to = words[value_word(state, "--as", arg, words)]; return 0;
     case KEY_MAPPING: o->mapping = input_path(arg); return 0;
     case ARGP_KEY_ARG: take_machine(arg, state); return 0;
     case ARGP_KEY_END:
-        require(state, o->machine, "a file of another tool");
-        if (o->mapping && strcmp(o->converts_to, "mapping") != 0)
+        require(state, o->machine, back ? "the workload" : "a file of another tool");
+        if (back) require(state, o->machine_of_ours, "--machine");
+        if (back) require(state, o->mapping, "--mapping");
+        if (o->mapping && !back && strcmp(o->converts_to, "mapping") != 0)
             argp_error(state, "--mapping goes with --as=mapping");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -599,10 +605,17 @@ void cli_options_convert(int argc, char **argv, cli_options *out)
 {
     static const char doc[] =
         "Prints what files of ZigZag or Timeloop describe together as a file of ours: the machine to plan on, "
-        "the layers, the machine with all levels, or the mapping for that one; or a mapping of ours as theirs.";
+        "the layers, the machine with all levels, or the mapping for that one; or a mapping of ours as theirs. Or "
+        "prints "
+        "a workload, a machine and a mapping of ours as a file of Timeloop, or as the files of ZigZag.";
     static const struct argp_option options[] = {
-        {"as", KEY_AS, "WHAT", 0, "machine (default), workload, levels or mapping", 0},
-        {"mapping", KEY_MAPPING, "FILE", 0, "with --as=mapping: a mapping of ours, to print as one of theirs", 0},
+        {"as", KEY_AS, "WHAT", 0,
+         "machine (default), workload, levels or mapping; of files of ours: timeloop, zigzag-accelerator, "
+         "zigzag-workload or "
+         "zigzag-mapping",
+         0},
+        {"machine", 'm', "MACHINE", 0, "of files of ours: the machine, FILE being the workload", 0},
+        {"mapping", KEY_MAPPING, "FILE", 0, "a mapping of ours, to print as one of theirs", 0},
         {0}};
     static const struct argp argp = {options, parse_convert, "FILE...", doc, 0, 0, 0};
     *out = (cli_options){.converts_to = "machine"};

@@ -27,13 +27,14 @@ typedef struct cli_options {
     const char *workload, *machine, *mapping;
     const char *machine_file[CLI_MAX_FILES]; /* every -m, of which `machine` is the first */
     int n_machine_files;
-    int rules;               /* of tw_rules, RULES_ALL or RULES_OF_FILES                   */
-    const char *converts_to; /* of convert: "machine" or "workload"                      */
-    bool any_sizes;          /* a search by other tools' rules: tiles need not divide      */
-    const char *lowering;    /* text or @file of lowering configs instead of a mapping, NULL: none */
-    const char *target;      /* of emit                                                    */
-    const char *file;        /* that emit or --plot writes, NULL: none was named           */
-    cli_plot plot;           /* a picture instead of the report                            */
+    int rules;                   /* of tw_rules, RULES_ALL or RULES_OF_FILES                   */
+    const char *converts_to;     /* of convert: "machine", "workload", ..                     */
+    const char *machine_of_ours; /* of convert: the machine, where the files are ours         */
+    bool any_sizes;              /* a search by other tools' rules: tiles need not divide      */
+    const char *lowering;        /* text or @file of lowering configs instead of a mapping, NULL: none */
+    const char *target;          /* of emit                                                    */
+    const char *file;            /* that emit or --plot writes, NULL: none was named           */
+    cli_plot plot;               /* a picture instead of the report                            */
     tw_search_options search;
     tw_objective objective[CLI_MAX_OBJECTIVES]; /* which search.objective points to */
     double within[CLI_MAX_OBJECTIVES];          /* and search.within                */

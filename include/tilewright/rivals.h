@@ -140,6 +140,15 @@ TW_API TW_NODISCARD tw_status tw_rival_print_workload(tw_context *ctx, const tw_
 TW_API TW_NODISCARD tw_status tw_rival_print_our_mapping(tw_context *ctx, const tw_rival *rival, FILE *out);
 TW_API TW_NODISCARD tw_status tw_rival_take_our_mapping(tw_context *ctx, const tw_rival *rival, const char *path,
                                                         const tw_rival **out);
+/* A plan of ours (tw_rival_of_plan) as files of another tool: all sections of Timeloop in one, or one of the three of ZigZag. */
+typedef enum tw_rival_output {
+    TW_RIVAL_TIMELOOP,
+    TW_RIVAL_ZIGZAG_ACCELERATOR,
+    TW_RIVAL_ZIGZAG_WORKLOAD,
+    TW_RIVAL_ZIGZAG_MAPPING
+} tw_rival_output;
+TW_API TW_NODISCARD tw_status tw_rival_print_as(tw_context *ctx, const tw_rival *ours, tw_rival_output what,
+                                                FILE *out);
 /* The mapping of a layer as a file of its tool. */
 TW_API TW_NODISCARD tw_status tw_rival_print_mapping(tw_context *ctx, const tw_rival *rival, int layer, FILE *out);
 

@@ -6,6 +6,8 @@
 #include "rivals/convert.h"
 #include "rivals/ours.h"
 #include "rivals/rival.h"
+#include "rivals/timeloop/write.h"
+#include "rivals/zigzag/write.h"
 #include "write/json.h"
 
 #include <errno.h>
@@ -125,6 +127,7 @@ tw_status tw_rival_count(tw_context *ctx, const tw_rival *rival, int layer, tw_r
                              tw_rules_word(rules));
     TW_ALLOC(ctx->arena, account, 1);
     TW_TRY(tool->count(rival, layer, tw_context_work(ctx), account));
+    if (rival->tool->rules == TW_RULES_NATIVE) TW_TRY(tw_ours_remark(ctx->arena, account));
     TW_TRY(tw_account_check(account, &ctx->diag));
     *out = account;
     return TW_OK;
@@ -364,6 +367,16 @@ static tw_status print_ours(const tw_rival *rival, tw_work work, tw_text *text)
         TW_TRY(tw_plain_print_ours(plain, rival, i, &levels, work.diag, text));
     }
     return TW_OK;
+}
+
+tw_status tw_rival_print_as(tw_context *ctx, const tw_rival *ours, tw_rival_output what, FILE *out)
+{
+    tw_text text = {0};
+    tw_work work = tw_context_work(ctx);
+    tw_status status = what == TW_RIVAL_TIMELOOP
+                           ? tw_tl_write(ours, work, &text)
+                           : tw_zz_write(ours, (tw_zz_file)(what - TW_RIVAL_ZIGZAG_ACCELERATOR), work, &text);
+    return write_converted(ctx, status, &text, out);
 }
 
 tw_status tw_rival_print_our_mapping(tw_context *ctx, const tw_rival *rival, FILE *out)

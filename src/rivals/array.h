@@ -71,6 +71,7 @@ typedef struct tw_rival_port {
     tw_rival_port_kind kind;
     double most;   /* words of the memory per cycle and instance; ZigZag's are bits, and its words are so, too */
     int64_t least; /* what is moved comes in multiples of it; 0: any                                           */
+    double pj;     /* of `most` words at once; 0: as the memory says                                           */
 } tw_rival_port;
 
 typedef struct tw_rival_memory {

@@ -4,6 +4,7 @@
  * there once, so that each serves the whole array. A word is a unit of the machine: a byte or, where it counts elements, an
  * element of whatever type. */
 #include "rivals/ours.h"
+#include "rivals/remark.h"
 
 #include <math.h>
 #include <string.h>
@@ -223,4 +224,31 @@ tw_status tw_ours_of(const tw_model *model, const tw_machine *machine, const tw_
     TW_TRY(import_array(&i));
     for (int k = 0; k < model->n_ops; k++) TW_TRY(import_layer(&i, mapping, k, out, &layer[k]));
     return TW_OK;
+}
+
+/* ---- what differs ---- */
+
+static bool is_innermost(const tw_account *a, int i)
+{
+    for (int k = i + 1; k < a->n_lines; k++)
+        if (strcmp(a->line[k].operand, a->line[i].operand) == 0) return false;
+    return true;
+}
+
+tw_status tw_ours_remark(tw_arena *arena, tw_account *a)
+{
+    static const int from_array[] = {[TW_RULES_TIMELOOP] = 2, [TW_RULES_ZIGZAG] = TW_WAY_WRITE_DOWN};
+    tw_remarks remarks = {.arena = arena};
+    double pj = 0;
+    for (int i = 0; i < a->n_lines; i++)
+        if (is_innermost(a, i))
+            pj += a->line[i].action[0].energy_pj + a->line[i].action[from_array[a->rules]].energy_pj;
+    for (int i = 0; i < a->n_remarks && remarks.n < TW_REMARKS - 1; i++) remarks.text[remarks.n++] = a->remark[i];
+    if (pj > 0)
+        TW_TRY(tw_remark(
+            &remarks,
+            "what the array reads and writes in the innermost memories is charged, %.3f uJ; ours have it in the "
+            "energy of a point",
+            pj / 1e6));
+    return tw_remarks_give(&remarks, a);
 }

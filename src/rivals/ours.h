@@ -8,4 +8,6 @@
  * names it. */
 TW_NODISCARD tw_status tw_ours_of(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
                                   tw_work work, tw_rival *out);
+/* Adds to an account by another tool's rules what of it ours have in the energy of a point: what the array reads and writes. */
+TW_NODISCARD tw_status tw_ours_remark(tw_arena *arena, tw_account *account);
 #endif

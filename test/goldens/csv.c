@@ -1,4 +1,4 @@
-/* test/goldens/csv.c - comma-separated values without quotes, with a header. */
+/* test/goldens/csv.c - comma-separated values with a header; a value that has commas is in quotes. */
 #include "goldens.h"
 
 #include <stdlib.h>
@@ -24,6 +24,16 @@ static int count(const char *text, char what)
     return n;
 }
 
+/* Cuts the next value off a line; NULL: there is none. */
+static char *next_cell(char **line)
+{
+    if (!*line || **line != '"') return strsep(line, ",");
+    char *cell = *line + 1, *end = strchr(cell, '"');
+    *line = end && end[1] == ',' ? end + 2 : NULL;
+    if (end) *end = 0;
+    return cell;
+}
+
 bool csv_read(const char *path, csv *out)
 {
     *out = (csv){.text = read_all(path)};
@@ -34,7 +44,7 @@ bool csv_read(const char *path, csv *out)
     while (out->cell && (line = strsep(&lines, "\r\n"))) {
         if (!*line) continue;
         int before = n;
-        for (char *cell; (cell = strsep(&line, ","));) out->cell[n++] = cell;
+        for (char *cell; (cell = next_cell(&line));) out->cell[n++] = cell;
         if (out->n_columns == 0)
             out->n_columns = n;
         else if (n - before != out->n_columns)

@@ -133,4 +133,7 @@ void run_fusion(tally *t, const char *file, const json_t *root); /* of vpu.json:
 /* What another tool computed; `path` is that of the file, which names its inputs from where it is. */
 void run_timeloop(tally *t, const char *path, const char *file, const json_t *root);
 void run_zigzag(tally *t, const char *path, const char *file, const json_t *root);
+/* The same as tables, a row per layer, tensor or network; and what Timeloop's searches found. */
+void run_tool_table(tally *t, const char *path, const char *file);
+void run_mapper_runs(tally *t, const char *path, const char *file);
 #endif

@@ -113,6 +113,11 @@ static const struct {
     {"tick_programs*.csv", run_tick_programs},
     {"optima*.csv", run_optima},
     {"snitch*.csv", run_snitch},
+    {"summary*.csv", run_tool_table},
+    {"accesses*.csv", run_tool_table},
+    {"layers*.csv", run_tool_table},
+    {"networks*.csv", run_tool_table},
+    {"mapper_runs*.csv", run_mapper_runs},
 };
 
 static void run_json(tally *t, const char *path, const char *file,
@@ -156,6 +161,8 @@ static void run_file(tally *t, const char *dir, const char *file)
     int64_t before = t->passed;
     if (fnmatch("measured_*", file, 0) == 0)
         skip_part(t, file, "(whole file)", "what another program printed, right or wrong");
+    else if (fnmatch("rates*.csv", file, 0) == 0 || fnmatch("model_time*.csv", file, 0) == 0)
+        skip_part(t, file, "(whole file)", "how long another program took");
     else if (!read_file(t, path, file))
         skip_part(t, file, "(whole file)", "nothing computes this yet");
     else

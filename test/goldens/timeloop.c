@@ -3,8 +3,7 @@
  * The files that a case names are in the folder timeloop beside the folder of goldens. Per level and tensor: the tile, what an
  * instance owns, the instances used, accesses per instance exactly, energy to one millionth and what was cut off in printing;
  * cycles exactly. What passes the networks between levels is not ours to count. */
-#include "goldens.h"
-#include "tilewright/rivals.h"
+#include "tables.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -132,7 +131,7 @@ static char *input_path(const char *path, const char *input)
     return out;
 }
 
-static const tw_account *count(tw_context *ctx, const char *path, const json_t *root)
+const tw_account *timeloop_account(tw_context *ctx, const char *path, const json_t *root)
 {
     static const char *const key[] = {"arch", "energy_table", "problem", "mapping"};
     char *input[4];
@@ -156,7 +155,7 @@ void run_timeloop(tally *t, const char *path, const char *file, const json_t *ro
     const json_t *results = json_object_get(root, "results"), *level;
     size_t i;
     tw_context *ctx = tw_context_new();
-    golden g = {t, file, id ? id : "", ctx ? count(ctx, path, root) : NULL};
+    golden g = {t, file, id ? id : "", ctx ? timeloop_account(ctx, path, root) : NULL};
     if (g.account) {
         json_array_foreach(json_object_get(results, "levels"), i, level) check_level(&g, level);
         check_totals(&g, results);
@@ -165,4 +164,17 @@ void run_timeloop(tally *t, const char *path, const char *file, const json_t *ro
                   ctx && tw_context_n_messages(ctx) > 0 ? tw_context_message(ctx, 0) : "not counted");
     }
     tw_context_free(ctx);
+}
+
+/* ---- the same as tables ---- */
+
+void check_timeloop_row(tally *t, const char *file, const tw_account *account, const json_t *row)
+{
+    const char *level = json_string_value(json_object_get(row, "level")),
+               *tensor = json_string_value(json_object_get(row, "tensor"));
+    golden g = {t, file, json_string_value(json_object_get(row, "case")), account};
+    if (level && tensor)
+        check_tensor(&g, level, tensor, row);
+    else
+        check_totals(&g, row);
 }

@@ -107,6 +107,49 @@ expect 0 matmul:64x64x64,dtype=i8,out_dtype=i8 -m simple3 --mapping matmul.yaml 
 says out.txt "energy                              1.643            1.653            1.653  uJ"
 expect 0 matmul:64x64x64,dtype=i8,out_dtype=i8 -m simple3 --mapping matmul.yaml --rules=timeloop
 says out.txt "matmul by the rules of timeloop"
+
+# Plans of ours as their files, which count the same.
+w=matmul:64x64x64,dtype=i8,out_dtype=i8
+cat >small.yaml <<'END'
+machine: small
+unit: byte
+timing: async
+memories:
+  - {name: dram, size: unlimited, energy: 64 pJ}
+  - {name: l1, size: 4 KiB, energy: 2 pJ}
+engines:
+  - {name: port, between: [dram, l1], carries: both, prefetch: all, cost: {latency: 0, per_cycle: 8}}
+  - {name: array, computes: multiply-add, memory: l1, accumulate: fused, energy: 0.5 pJ, cost: {array: {rows: 2, columns: 4}}}
+END
+cat >flat.yaml <<'END'
+mapping:
+  matmul:
+    levels:
+      - {at: l1, sizes: {m: 16, n: 8, k: 16}, order: [m, n, k], unroll: {rows: m, columns: n}}
+END
+sub=convert
+expect 0 --as=timeloop $w -m small.yaml --mapping flat.yaml
+cp out.txt tl.yaml
+for part in accelerator workload mapping; do
+    expect 0 --as=zigzag-$part $w -m small.yaml --mapping flat.yaml
+    cp out.txt zz-$part.yaml
+done
+expect 2 --as=zigzag-accelerator $w -m simple3 --mapping matmul.yaml
+says err.txt "accesses of 'glb' take 20 to 80 pJ through ports of different widths; a memory of ZigZag has one cost"
+expect 2 --as=timeloop matmul:64x64x64,dtype=i8 -m small.yaml --mapping flat.yaml
+says err.txt "differ in width; words of a memory of Timeloop have one width"
+expect 64 --as=timeloop $w --mapping flat.yaml
+says err.txt "--machine is missing"
+sub=eval
+expect 0 $w -m small.yaml --mapping flat.yaml --rules=timeloop
+grep multiply-adds out.txt >ours.txt
+expect 0 tl.yaml
+grep multiply-adds out.txt | cmp -s - ours.txt || fail "the file of Timeloop counts otherwise"
+expect 0 $w -m small.yaml --mapping flat.yaml --rules=zigzag
+grep multiply-adds out.txt >ours.txt
+expect 0 zz-workload.yaml -m zz-accelerator.yaml --mapping zz-mapping.yaml
+grep multiply-adds out.txt | cmp -s - ours.txt || fail "the files of ZigZag count otherwise"
+
 sed 's/sizes: {m: 32}/tiles: {m: 3}/' matmul.yaml >uneven.yaml
 expect 2 matmul:64x64x64,dtype=i8,out_dtype=i8 -m simple3 --mapping uneven.yaml --rules=all
 says err.txt "3 tiles of 'm' differ in size; those of other tools are alike"

@@ -149,19 +149,68 @@ double tw_tl_bound_waiting(const tw_tl_price *p, int m, int waiting, const int64
     return pj;
 }
 
-double tw_tl_bound_at(const tw_tl_price *p, int m, const int64_t *time, tw_tl_block_factors block)
+static view view_of(const tw_tl_price *p, const int64_t *time, tw_tl_block_factors block)
 {
     view v = {.p = p, .time = time, .block = block.factor, .steps = 1};
-    double least = INFINITY;
     for (int d = 0; d < p->space->n_dims; d++) {
         v.left[d] = (double)(p->base[d] / time[d]);
         v.steps *= v.left[d];
         if (block.factor && block.factor[d] > 1) v.there |= 1u << d;
     }
+    return v;
+}
+
+double tw_tl_bound_at(const tw_tl_price *p, int m, const int64_t *time, tw_tl_block_factors block)
+{
+    view v = view_of(p, time, block);
+    double least = INFINITY;
     unsigned may = innermost(&v, block.memory);
     for (int j = 0; j < p->space->n_dims; j++)
         if (may >> j & 1) least = fmin(least, energy_with(&v, m, j));
     return may ? least : energy_with(&v, m, -1);
+}
+
+/* ---- traffic ---- */
+
+/* Of one handover. Parts that children share or hand on are read once at least, and filled who knows how often. */
+static void add_words(const tw_tl_price *p, const tw_tl_handover *h, double words, tw_tl_traffic *t)
+{
+    double linked = t->apart ? 1 : h->linked, out = words * h->differ / linked;
+    t->reads[h->from] += fmax(0, out - h->own_from);
+    if (p->space->einsum->operand[h->operand].updated) t->writes[h->from] += out;
+    if (linked == 1) t->writes[h->to] += fmax(0, words - h->own_to);
+}
+
+void tw_tl_traffic_add(const tw_tl_price *p, int m, int waiting, const int64_t *time, tw_tl_block_factors block,
+                       tw_tl_traffic *t)
+{
+    view v = view_of(p, time, block);
+    unsigned may = innermost(&v, block.memory);
+    for (int i = 0; i < p->n_handovers; i++) {
+        const tw_tl_handover *h = &p->handover[i];
+        double least = INFINITY;
+        if (h->to < m || h->to > m + waiting) continue;
+        for (int j = 0; j < p->space->n_dims; j++)
+            if (may >> j & 1) least = fmin(least, least_words(&v, h, j));
+        add_words(p, h, may ? least : least_words(&v, h, -1), t);
+    }
+}
+
+double tw_tl_traffic_cycles(const tw_tl_price *p, const tw_tl_traffic *t)
+{
+    const tw_tl_space *s = p->space;
+    double cycles = p->least_cycles;
+    for (int m = 0; m < s->n_memories; m++) {
+        double reads = t->reads[m], writes = t->writes[m];
+        for (int o = 0; o < s->n_operands && !p->feeds_array; o++) {
+            reads += fmax(0, p->array_reads[m][o]);
+            writes += p->array_writes[m][o];
+        }
+        double most =
+            fmax(fmax(reads / s->read_bw[m], writes / s->write_bw[m]), (reads + writes) / s->shared_bw[m]);
+        cycles = fmax(cycles, floor(most * (1 - 1e-12)));
+    }
+    return cycles;
 }
 
 /* ---- the table ---- */

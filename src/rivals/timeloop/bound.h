@@ -35,6 +35,17 @@ double tw_tl_bound_at(const tw_tl_price *price, int memory, const int64_t *time,
 double tw_tl_bound_waiting(const tw_tl_price *price, int memory, int waiting, const int64_t *time,
                            tw_tl_block_factors block);
 
+/* The least words that pass each memory, per instance, as far as handovers are settled. */
+typedef struct tw_tl_traffic {
+    bool apart; /* children read what overlaps apart, as they mostly do: then it is a guess and no bound */
+    double reads[TW_RIVAL_MEMORIES], writes[TW_RIVAL_MEMORIES];
+} tw_tl_traffic;
+/* Adds the handovers into a memory and the `waiting` ones inside of it. */
+void tw_tl_traffic_add(const tw_tl_price *price, int memory, int waiting, const int64_t *time,
+                       tw_tl_block_factors block, tw_tl_traffic *traffic);
+/* Cycles that the memories need for it and for what the array asks for, at least. */
+double tw_tl_traffic_cycles(const tw_tl_price *price, const tw_tl_traffic *traffic);
+
 typedef struct tw_tl_table {
     int n_memories, size;
     double *

@@ -82,6 +82,7 @@ static void bound_line(const tw_tl_price *p, tw_tl_handover *h)
 {
     tw_tl_handover low = *h;
     double linked = overlapping(p, h->operand, h->from, h->to - 1);
+    h->linked = linked;
     low.differ /= linked;
     h->pj = energy(p, &low, 0, share);
     h->pj_per_word = energy(p, &low, 1, share) - h->pj;

@@ -11,6 +11,7 @@ enum { TW_TL_HANDOVERS = 64 }; /* of a frame; operands seldom reside in more mem
 typedef struct tw_tl_handover {
     int operand, from, to;   /* memories: outer, inner                                       */
     double differ;           /* parts read for the children of one outer instance, per part of a child */
+    double linked;           /* children that may get their parts from each other, or the same in part   */
     double own_from, own_to; /* first reads that are left out, 0: the operand is not updated */
     double clusters_from, clusters_to;
     double pj_per_word, pj; /* energy of w words into one inner instance is at least w x the first + the second,

@@ -47,6 +47,7 @@ typedef struct hunt {
 } hunt;
 
 static const tw_tl_cost worst = {INFINITY, INFINITY};
+static const tw_tl_traffic nothing;
 
 static void leave_open(hunt *h, tw_tl_cost least)
 {
@@ -66,11 +67,11 @@ static bool is_better(const hunt *h, tw_tl_cost least)
     return tw_tl_cost_less(h->options->measure, least, h->best);
 }
 
-/* What everything costs if the handovers take `pj` at least. */
-static tw_tl_cost with_handovers(const tw_tl_price *p, double pj)
+/* What everything costs if the handovers take `pj`, and the memories so many cycles, at least. */
+static tw_tl_cost with_handovers(const tw_tl_price *p, double pj, double cycles)
 {
-    double energy = p->fixed_pj + pj + p->leak_pj * p->least_cycles;
-    return (tw_tl_cost){energy * (1 - 1e-12), p->least_cycles + p->space->latency};
+    double energy = p->fixed_pj + pj + p->leak_pj * cycles;
+    return (tw_tl_cost){energy * (1 - 1e-12), cycles + p->space->latency};
 }
 
 /* ---- nests ---- */
@@ -153,19 +154,22 @@ static void try_orders(hunt *h)
     memcpy(h->best_factor, h->factor, sizeof h->factor);
 }
 
-static int by_energy(const void *a, const void *b)
+static int by_value(const void *a, const void *b, void *measure)
 {
     const choice *x = a, *y = b;
-    if (x->least.energy_pj != y->least.energy_pj) return x->least.energy_pj < y->least.energy_pj ? -1 : 1;
+    if (tw_tl_cost_less(*(const tw_measure *)measure, x->least, y->least)) return -1;
+    if (tw_tl_cost_less(*(const tw_measure *)measure, y->least, x->least)) return 1;
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
 typedef struct gathering { /* of the factors of one memory */
     hunt *h;
     int m, from, n;
-    int waiting;  /* memories further inside than m + 1 without loops between them and here */
-    double inner; /* energy of the handovers that do not wait                               */
-    double any;   /* the least of those into m + 1 and the memories that wait               */
+    int waiting;                  /* memories further inside than m + 1 without loops between them and here */
+    double inner;                 /* energy of the handovers that do not wait                               */
+    double any;                   /* the least of those into m + 1 and the memories that wait               */
+    double cycles;                /* that memories need at least, whatever is chosen                          */
+    const tw_tl_traffic *traffic; /* of the handovers that do not wait                                   */
     choice *choice;
 } gathering;
 
@@ -173,6 +177,26 @@ typedef struct gathering { /* of the factors of one memory */
 static double outside(const hunt *h, int m, int waiting, int at)
 {
     return tw_tl_table_row(&h->table, m, waiting)[at];
+}
+
+static void take(hunt *h, int m, int from, int to)
+{
+    const tw_tl_lattice *l = &h->lattice;
+    for (int d = 0; d < l->n_dims; d++)
+        h->factor[m][d] = l->divisor[d][to / l->stride[d] % l->n[d]] / l->divisor[d][from / l->stride[d] % l->n[d]];
+}
+
+/* Cycles with the factors that lead to `at`, where they are guessed. */
+static double guess_cycles(const gathering *g, int at)
+{
+    hunt *h = g->h;
+    tw_tl_traffic traffic = *g->traffic;
+    int64_t time[TW_RIVAL_DIMS];
+    take(h, g->m, g->from, at);
+    tw_tl_lattice_at(&h->lattice, g->from, time);
+    tw_tl_traffic_add(&h->price, g->m + 1, g->waiting, time, (tw_tl_block_factors){g->m, h->factor[g->m]},
+                      &traffic);
+    return tw_tl_traffic_cycles(&h->price, &traffic);
 }
 
 /* All factors of dimensions d and up. */
@@ -183,7 +207,8 @@ static void gather(gathering *g, int d, int at)
     if (d == l->n_dims) {
         bool inside = g->m + 1 < h->space.n_memories, none = at == g->from && inside;
         double pj = none ? outside(h, g->m, g->waiting + 1, at) : g->any + outside(h, g->m, 0, at);
-        tw_tl_cost least = with_handovers(&h->price, g->inner + pj);
+        double cycles = g->traffic->apart && inside && !none ? guess_cycles(g, at) : g->cycles;
+        tw_tl_cost least = with_handovers(&h->price, g->inner + pj, cycles);
         if (pj < INFINITY && is_better(h, least)) g->choice[g->n++] = (choice){at, least};
         return;
     }
@@ -195,14 +220,7 @@ static void gather(gathering *g, int d, int at)
     }
 }
 
-static void take(hunt *h, int m, int from, int to)
-{
-    const tw_tl_lattice *l = &h->lattice;
-    for (int d = 0; d < l->n_dims; d++)
-        h->factor[m][d] = l->divisor[d][to / l->stride[d] % l->n[d]] / l->divisor[d][from / l->stride[d] % l->n[d]];
-}
-
-static tw_status choose(hunt *h, int m, int from, int waiting, double inner);
+static tw_status choose(hunt *h, int m, int from, int waiting, double inner, const tw_tl_traffic *traffic);
 
 /* Goes on with factors of memory g->m. Handovers that wait are settled by its loops, if it has any. */
 static tw_status follow(hunt *h, const gathering *g, const choice *c)
@@ -210,22 +228,28 @@ static tw_status follow(hunt *h, const gathering *g, const choice *c)
     int64_t time[TW_RIVAL_DIMS];
     bool inside = g->m + 1 < h->space.n_memories;
     take(h, g->m, g->from, c->at);
-    if (c->at == g->from && inside) return choose(h, g->m - 1, c->at, g->waiting + 1, g->inner);
+    if (c->at == g->from && inside) return choose(h, g->m - 1, c->at, g->waiting + 1, g->inner, g->traffic);
     double inner = g->inner;
+    tw_tl_traffic traffic = *g->traffic;
+    tw_tl_block_factors block = {g->m, h->factor[g->m]};
     tw_tl_lattice_at(&h->lattice, g->from, time);
-    if (inside)
-        inner += tw_tl_bound_waiting(&h->price, g->m + 1, g->waiting, time,
-                                     (tw_tl_block_factors){g->m, h->factor[g->m]});
-    if (!is_better(h, with_handovers(&h->price, inner + outside(h, g->m, 0, c->at)))) return TW_OK;
-    return choose(h, g->m - 1, c->at, 0, inner);
+    if (inside) {
+        inner += tw_tl_bound_waiting(&h->price, g->m + 1, g->waiting, time, block);
+        tw_tl_traffic_add(&h->price, g->m + 1, g->waiting, time, block, &traffic);
+    }
+    double cycles = tw_tl_traffic_cycles(&h->price, &traffic);
+    if (!is_better(h, with_handovers(&h->price, inner + outside(h, g->m, 0, c->at), cycles))) return TW_OK;
+    return choose(h, g->m - 1, c->at, 0, inner, &traffic);
 }
 
 /* The factors of memory m, best promise first, and all that is outside of it. */
-static tw_status choose(hunt *h, int m, int from, int waiting, double inner)
+static tw_status choose(hunt *h, int m, int from, int waiting, double inner, const tw_tl_traffic *traffic)
 {
     tw_arena_mark mark = tw_arena_save(h->work.scratch);
-    gathering g = {.h = h, .m = m, .from = from, .waiting = waiting, .inner = inner};
+    gathering g = {.h = h, .m = m, .from = from, .waiting = waiting, .inner = inner, .traffic = traffic};
+    tw_tl_traffic open = *traffic;
     int64_t time[TW_RIVAL_DIMS];
+    tw_measure measure = h->options->measure;
     tw_status status = TW_OK;
     if (m == 0) {
         take(h, 0, from, h->lattice.size - 1);
@@ -234,10 +258,13 @@ static tw_status choose(hunt *h, int m, int from, int waiting, double inner)
     }
     TW_ALLOC(h->work.scratch, g.choice, h->lattice.size);
     tw_tl_lattice_at(&h->lattice, from, time);
-    if (m + 1 < h->space.n_memories)
+    if (m + 1 < h->space.n_memories) {
         g.any = tw_tl_bound_waiting(&h->price, m + 1, waiting, time, (tw_tl_block_factors){0});
+        tw_tl_traffic_add(&h->price, m + 1, waiting, time, (tw_tl_block_factors){0}, &open);
+    }
+    g.cycles = tw_tl_traffic_cycles(&h->price, &open);
     gather(&g, 0, from);
-    qsort(g.choice, (size_t)g.n, sizeof *g.choice, by_energy);
+    qsort_r(g.choice, (size_t)g.n, sizeof *g.choice, by_value, &measure);
     for (int i = 0; i < g.n && status == TW_OK; i++) {
         if (!is_better(h, g.choice[i].least)) break;
         if (h->width > 0 && i >= h->width) break;
@@ -286,15 +313,7 @@ static tw_tl_cost frame_bound(hunt *h)
         if (allowed) least = of[i];
     }
     if (m == 0) least = 0;
-    return least < INFINITY ? with_handovers(&h->price, least) : worst;
-}
-
-static int by_value(const void *a, const void *b, void *measure)
-{
-    const choice *x = a, *y = b;
-    if (tw_tl_cost_less(*(const tw_measure *)measure, x->least, y->least)) return -1;
-    if (tw_tl_cost_less(*(const tw_measure *)measure, y->least, x->least)) return 1;
-    return x->at < y->at ? -1 : x->at > y->at;
+    return least < INFINITY ? with_handovers(&h->price, least, tw_tl_traffic_cycles(&h->price, &nothing)) : worst;
 }
 
 static tw_status sort_frames(hunt *h, int n, choice *order)
@@ -308,15 +327,17 @@ static tw_status sort_frames(hunt *h, int n, choice *order)
     return TW_OK;
 }
 
-/* A first look, a few factors wide, so that there is something to be better than. */
-static tw_status look_around(hunt *h, int n, const choice *order)
+/* A first look, a few factors wide, so that there is something to be better than. With `apart` memories are taken to be as slow as they
+ * mostly are, which keeps away from mappings that only look fast. */
+static tw_status look_around(hunt *h, int n, const choice *order, bool apart)
 {
-    enum { FRAMES = 40, WIDTH = 3 };
-    h->width = WIDTH;
+    enum { FRAMES = 40, WIDTH = 3, WIDER = 6 };
+    tw_tl_traffic traffic = {.apart = apart};
+    h->width = apart ? WIDER : WIDTH;
     for (int i = 0; i < tw_min(n, FRAMES) && !h->stopped; i++) {
         if (!is_better(h, order[i].least)) break;
         TW_TRY(open_frame(h, order[i].at, true));
-        TW_TRY(choose(h, h->space.n_memories - 1, 0, 0, 0));
+        TW_TRY(choose(h, h->space.n_memories - 1, 0, 0, 0, &traffic));
     }
     h->width = 0;
     h->open = worst;
@@ -325,7 +346,8 @@ static tw_status look_around(hunt *h, int n, const choice *order)
 
 static tw_status search_frames(hunt *h, int n, const choice *order)
 {
-    TW_TRY(look_around(h, n, order));
+    TW_TRY(look_around(h, n, order, false));
+    if (h->options->measure != TW_ENERGY) TW_TRY(look_around(h, n, order, true));
     for (int i = 0; i < n; i++) {
         if (!is_better(h, order[i].least)) return TW_OK;
         if (is_over(h, 1 << 10)) {
@@ -333,7 +355,7 @@ static tw_status search_frames(hunt *h, int n, const choice *order)
             return TW_OK;
         }
         TW_TRY(open_frame(h, order[i].at, true));
-        TW_TRY(choose(h, h->space.n_memories - 1, 0, 0, 0));
+        TW_TRY(choose(h, h->space.n_memories - 1, 0, 0, 0, &nothing));
     }
     return TW_OK;
 }

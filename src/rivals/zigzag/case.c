@@ -195,10 +195,12 @@ static void add_level(tw_zz_case *c, tw_zz_operand *x, int memory)
 {
     const tw_rival_memory *m = &c->machine->memory[memory];
     tw_zz_level *level = &x->level[x->n_levels++];
-    *level = (tw_zz_level){.memory = memory, .size = (double)m->size_bits, .pj = {m->read_pj, m->write_pj}};
+    *level = (tw_zz_level){.memory = memory, .size = (double)m->size_bits};
     for (int way = 0; way < TW_N_WAYS; way++) {
         int port = m->port_of[x->index][way];
+        bool reads = way == TW_WAY_READ_DOWN || way == TW_WAY_READ_UP;
         level->port[way] = -1;
+        level->pj[way] = port >= 0 && m->port[port].pj > 0 ? m->port[port].pj : reads ? m->read_pj : m->write_pj;
         if (port < 0) continue;
         level->most[way] = m->port[port].most;
         level->least[way] = m->port[port].least > 0 ? (double)m->port[port].least : m->port[port].most;

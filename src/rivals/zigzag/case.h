@@ -56,7 +56,7 @@ typedef struct tw_zz_window { /* index = step[0] * dim[0] + step[1] * dim[1] */
 typedef struct tw_zz_level {
     int memory;                               /* of the hierarchy */
     double size;                              /* bits */
-    double pj[2];                             /* of reading and of writing a word of `most` bits */
+    double pj[TW_N_WAYS];                     /* of a word of `most` bits */
     double least[TW_N_WAYS], most[TW_N_WAYS]; /* bits per cycle; 0: no port */
     int port[TW_N_WAYS];                      /* of the case, -1: none       */
 } tw_zz_level;

@@ -120,16 +120,11 @@ static double link_words(const tw_zz_operand *x, const tw_zz_flows *exact, int l
     return x->level[l].most[way] <= 0 ? INFINITY : words_of(f, &x->level[l], way, x->exact.units[l + 1]);
 }
 
-static double word_pj(const tw_zz_level *level, tw_rival_way way)
-{
-    return level->pj[way != TW_WAY_READ_DOWN && way != TW_WAY_READ_UP];
-}
-
 double tw_zz_link_energy(const tw_zz_case *c, int operand, const tw_zz_flows *exact, int level, tw_rival_way way)
 {
     const tw_zz_operand *x = &c->operand[operand];
     double words = link_words(x, exact, level, way);
-    return isinf(words) ? INFINITY : words * word_pj(&x->level[level], way);
+    return isinf(words) ? INFINITY : words * x->level[level].pj[way];
 }
 
 double tw_zz_operand_energy(const tw_zz_case *c, int operand, const tw_zz_flows *exact, double (*words)[TW_N_WAYS])
@@ -140,7 +135,7 @@ double tw_zz_operand_energy(const tw_zz_case *c, int operand, const tw_zz_flows 
         for (int way = 0; way < TW_N_WAYS; way++) {
             double n = link_words(x, exact, l, (tw_rival_way)way);
             if (isinf(n)) return INFINITY;
-            energy += n * word_pj(&x->level[l], (tw_rival_way)way);
+            energy += n * x->level[l].pj[way];
             if (words) words[l][way] = n;
         }
     return energy;

@@ -20,8 +20,7 @@ typedef struct adoption {
     tw_hierarchy *machine;
     tw_einsum *einsum;
     tw_remarks *remarks;
-    double widest[TW_RIVAL_MEMORIES]
-                 [2]; /* bits of the largest transfer out of a memory and into it; 0: not known yet */
+    double widest[TW_RIVAL_MEMORIES][TW_RIVAL_OPERANDS][TW_N_WAYS]; /* bits of a transfer; 0: not known yet */
 } adoption;
 
 static unsigned residents(const tw_loopnest *nest, const tw_einsum *e, int m)
@@ -36,38 +35,32 @@ static unsigned residents(const tw_loopnest *nest, const tw_einsum *e, int m)
 
 static bool is_reading(int way) { return way == TW_WAY_READ_DOWN || way == TW_WAY_READ_UP; }
 
-/* Bits that pass in a cycle in a direction, by the widest port; 0: as many as one likes. */
-static double width_of(const tw_rival_memory *m, bool reading)
+/* Bits that a port passes in a cycle, or the largest transfer where there is none. */
+static double width_of(const adoption *a, int index, int operand, int way)
 {
-    double most = 0;
-    for (int o = 0; o < TW_RIVAL_OPERANDS; o++)
-        for (int w = 0; w < TW_N_WAYS; w++)
-            if (is_reading(w) == reading && m->port_of[o][w] >= 0)
-                most = fmax(most, m->port[m->port_of[o][w]].most * (double)m->word_bits);
-    return most;
+    const tw_rival_memory *from = &a->rival->machine->memory[index];
+    double block = (double)(from->block_words * from->word_bits);
+    int port = from->port_of[operand][way];
+    if (port >= 0) return from->port[port].most * (double)from->word_bits;
+    return block * fmax(1, ceil(a->widest[index][operand][way] / block));
 }
 
-static void widen(adoption *a, int index, bool reading)
+/* A port of its own for each direction that has none; all move blocks, and take as much as their blocks do. */
+static void widen(const adoption *a, int index, int operand, int way)
 {
     const tw_rival_memory *from = &a->rival->machine->memory[index];
     tw_rival_memory *m = &a->machine->memory[index];
-    double block = (double)(from->block_words * from->word_bits), width = width_of(from, reading);
-    double most = width > 0 ? width : block * fmax(1, ceil(a->widest[index][!reading] / block));
-    double *pj = reading ? &m->read_pj : &m->write_pj;
-    for (int o = 0; o < a->einsum->n_operands; o++)
-        for (int way = 0; way < TW_N_WAYS; way++) {
-            if (is_reading(way) != reading || !(m->keeps >> o & 1)) continue;
-            int port = from->port_of[o][way];
-            if (port < 0) {
-                port = m->n_ports++;
-                m->port[port] =
-                    (tw_rival_port){.name = "unlimited", .kind = reading ? TW_RIVAL_READS : TW_RIVAL_WRITES};
-                m->port_of[o][way] = port;
-            }
-            m->port[port].most = most;
-            m->port[port].least = (int64_t)fmax(1, fmin(block, most));
-        }
-    *pj *= most / block;
+    double block = (double)(from->block_words * from->word_bits), most = width_of(a, index, operand, way);
+    int port = from->port_of[operand][way];
+    if (port < 0) {
+        port = m->n_ports++;
+        m->port[port] =
+            (tw_rival_port){.name = "unlimited", .kind = is_reading(way) ? TW_RIVAL_READS : TW_RIVAL_WRITES};
+        m->port_of[operand][way] = port;
+    }
+    m->port[port].most = most;
+    m->port[port].least = (int64_t)fmax(1, fmin(block, most));
+    m->port[port].pj = (is_reading(way) ? from->read_pj : from->write_pj) * most / block;
 }
 
 static tw_status adopt_memory(adoption *a, int index)
@@ -79,8 +72,9 @@ static tw_status adopt_memory(adoption *a, int index)
     if (m->size_bits != TW_UNLIMITED) m->size_bits = (int64_t)((double)m->size_bits / m->buffering);
     m->word_bits = m->block_words = 1;
     if (m->keeps == 0) return TW_OK;
-    widen(a, index, true);
-    widen(a, index, false);
+    for (int o = 0; o < a->einsum->n_operands; o++)
+        for (int way = 0; way < TW_N_WAYS; way++)
+            if (m->keeps >> o & 1) widen(a, index, o, way);
     for (int p = 0; p < m->n_ports; p++) /* the rules tell ports apart by where their names are */
         if (!(m->port[p].name = tw_arena_printf(a->work.arena, "%s", m->port[p].name))) return TW_ERR_NOMEM;
     if (from->update_pj != from->write_pj)
@@ -182,21 +176,33 @@ static void find_widest(adoption *a, const tw_zz_case *c, const tw_zz_nest *nest
         tw_zz_flows_of(c, nest, o, false, &times, &flows);
         for (int l = 0; l < c->operand[o].n_levels; l++)
             for (int way = 0; way < TW_N_WAYS; way++) {
-                double *widest = &a->widest[c->operand[o].level[l].memory][!is_reading(way)];
+                double *widest = &a->widest[c->operand[o].level[l].memory][c->operand[o].index][way];
                 *widest = fmax(*widest, flows.way[l][way].amount * flows.way[l][way].bits);
             }
     }
 }
 
+static bool is_unlimited(const adoption *a, int m, bool reading)
+{
+    const tw_rival_memory *from = &a->rival->machine->memory[m];
+    for (int o = 0; o < a->einsum->n_operands; o++)
+        for (int way = 0; way < TW_N_WAYS; way++)
+            if (is_reading(way) == reading && (a->machine->memory[m].keeps >> o & 1) && from->port_of[o][way] < 0 &&
+                a->widest[m][o][way] > 0)
+                return true;
+    return false;
+}
+
 static tw_status remark_unlimited(const adoption *a)
 {
     for (int m = 0; m < a->machine->n_memories; m++)
-        for (int writing = 0; writing < 2; writing++)
-            if (a->machine->memory[m].keeps && width_of(&a->rival->machine->memory[m], !writing) == 0)
-                TW_TRY(tw_remark(a->remarks,
-                                 "'%s' has no bandwidth of %s: each operand has a port of its own, as wide as "
-                                 "the largest transfer",
-                                 a->machine->memory[m].name, writing ? "writes" : "reads"));
+        for (int reading = 0; reading < 2; reading++)
+            if (is_unlimited(a, m, reading))
+                TW_TRY(tw_remark(
+                    a->remarks,
+                    "'%s' has no bandwidth for some %s: each operand has a port of its own there, as wide as its "
+                    "transfers",
+                    a->machine->memory[m].name, reading ? "reads" : "writes"));
     return TW_OK;
 }
 

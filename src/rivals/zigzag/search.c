@@ -404,7 +404,9 @@ static void keep(const climber *k, int unrolling, tw_zz_best *out)
     tidy(k->c, &out->nest);
 }
 
-static bool is_done(const climber *k, double bound) { return k->counted >= k->budget || k->record.value <= bound; }
+/* The bound may be the same sum in another order. */
+static bool is_reached(const climber *k, double bound) { return k->record.value <= bound * (1 + 1e-12); }
+static bool is_done(const climber *k, double bound) { return k->counted >= k->budget || is_reached(k, bound); }
 
 /* Where the tool finds nothing: results complete as far inside as they can be, and all cuts. */
 static void begin_anywhere(climber *k)
@@ -414,15 +416,19 @@ static void begin_anywhere(climber *k)
     if (is_allowed(k, &k->now)) polish(k);
 }
 
-/* The path of least energy is a nest; where its tiles do not fit together, its order is a good one. */
+/* The path of least energy is a nest, of which other cuts may be faster; where its tiles do not fit together, its order is a good
+ * one. */
 static void begin_frugal(climber *k)
 {
     int memory;
     if (k->frugal->n_loops == 0 || !is_allowed(k, k->frugal)) return;
-    if (tw_zz_nest_fits(k->c, k->frugal, &memory))
-        (void)figure_of(k, k->frugal);
-    else if (start_at(k, k->frugal))
-        climb(k);
+    if (!tw_zz_nest_fits(k->c, k->frugal, &memory)) {
+        if (start_at(k, k->frugal)) climb(k);
+        return;
+    }
+    k->now = *k->frugal;
+    k->at = figure_of(k, k->frugal);
+    polish(k);
 }
 
 /* From the tool's best orders uphill, then from disturbed ones. *bound rises to what is found where everything was tried. */
@@ -436,6 +442,7 @@ static tw_status run(climber *k, double *least, tw_diag *diag)
     for (int i = 0; i < starts.n; i++) (void)figure_of(k, &starts.nest[i]);
     if (!starts.fixed) begin_frugal(k);
     if (starts.n == 0) begin_anywhere(k);
+    if (!starts.fixed && is_reached(k, bound)) return TW_OK;
     if (starts.fixed || exhaust(k)) {
         *least = k->record.value;
         return TW_OK;

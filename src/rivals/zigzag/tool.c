@@ -194,8 +194,7 @@ static tw_status add_line(const accountant *a, int operand, int level, tw_accoun
     TW_ALLOC(a->arena, action, TW_N_WAYS);
     for (int way = 0; way < TW_N_WAYS; way++) {
         double words = a->count->words[operand][level][way];
-        bool reads = way == TW_WAY_READ_DOWN || way == TW_WAY_READ_UP;
-        action[way] = (tw_account_action){name[way], whole_of(words), words * x->level[level].pj[!reads]};
+        action[way] = (tw_account_action){name[way], whole_of(words), words * x->level[level].pj[way]};
     }
     *line = (tw_account_line){.memory = a->c->machine->memory[x->level[level].memory].name,
                               .operand = x->name,
