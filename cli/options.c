@@ -90,7 +90,7 @@ static void read_cycles(const struct argp_state *state, const char *text, cli_op
     out->from = *from ? value_number(state, "--cycles", from, 0, INT64_MAX - 1) : 0;
     out->to = colon && colon[1] ? value_number(state, "--cycles", colon + 1, 0, INT64_MAX) : 0;
     if (colon && colon[1] && out->to <= out->from)
-        argp_error(state, "--cycles=%s is empty: FROM must lie before TO", text);
+        argp_error(state, "--cycles=%s is empty: FROM must be before TO", text);
 }
 
 /* ---- options of every report ---- */
@@ -116,7 +116,7 @@ static const struct argp_option report_options[] = {
     {"columns", KEY_COLUMNS, "N", 0, "width of the report, 60 to 400; default: the terminal's, or 80", 0},
     {"ascii", KEY_ASCII, 0, 0, "no box-drawing characters", 0},
     {"color", KEY_COLOR, "WHEN", 0, "auto (default), always or never; NO_COLOR is honoured", 0},
-    {"map", KEY_MAP, 0, 0, "draw where buffers lie in memories that have a placement", 0},
+    {"map", KEY_MAP, 0, 0, "draw where buffers are allocated in memories that have a placement", 0},
     {"trace", KEY_TRACE, "FILE", 0,
      "also write a trace to open in ui.perfetto.dev: x.pftrace, or x.json as for Chrome; x.pftrace.gz and "
      "x.json.gz are smaller (docs/trace.md)",

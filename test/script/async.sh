@@ -84,7 +84,7 @@ expect 0 eval matmul:64x64x96,dtype=i8 -m kpu --mapping=made/mapping.yaml --no-v
 cmp -s out.txt events.jsonl || fail "the written mapping does not reproduce the plan"
 
 # ---- usage ----
-expect 64 eval "${on_kpu[@]}" --gantt --cycles=300:100; says err.txt "FROM must lie before TO"
+expect 64 eval "${on_kpu[@]}" --gantt --cycles=300:100; says err.txt "FROM must be before TO"
 expect 64 eval "${on_kpu[@]}" --gantt --cycles=100:100; says err.txt "is empty"
 expect 64 eval "${on_kpu[@]}" --gantt --cycles=100; says err.txt "takes FROM:TO"
 expect 64 eval "${on_kpu[@]}" --gantt --cycles=a:b; says err.txt "not 'a'"
