@@ -39,9 +39,9 @@ static int n_columns(const tw_plan *plan)
 
 tw_status tw_ops_table_print(const tw_plan *plan, tw_line *line, tw_arena *scratch)
 {
-    static const char *const title[N_COLUMNS] = {[NAME] = "operator", [CYCLES] = "cycles", [SHARE] = "share",
-                                                 [PEAK] = "of peak",  [LOST] = "lost to",  [GAP] = "gap",
-                                                 [ENERGY] = "energy"};
+    static const char *const title[N_COLUMNS] = {
+        [NAME] = "operator", [CYCLES] = "cycles", [SHARE] = "share",  [PEAK] = "of peak",
+        [LOST] = "lost to",  [GAP] = "gap",       [ENERGY] = "energy"};
     tw_table table;
     tw_table_init(&table, title, n_columns(plan), 1, scratch);
     for (int i = 0; i < plan->model->n_ops; i++) TW_TRY(put_op(plan, i, &table, scratch));
@@ -71,7 +71,10 @@ void tw_ops_verdict_print(const tw_plan *plan, const tw_verdict *const *verdict,
     else if (n_wrong == 0)
         tw_text_printf(&text, "%d of %d operators checked, %d executed; --full says why", n_checked, n, n_executed);
     if (tw_line_has(line, &text))
-        tw_fact_put(line, n_wrong ? TW_ALARM : all ? TW_GOOD : TW_PLAIN,
+        tw_fact_put(line,
+                    n_wrong ? TW_ALARM
+                    : all   ? TW_GOOD
+                            : TW_PLAIN,
                     n_wrong ? "WRONG"
                     : all   ? "verified"
                             : "in part",
