@@ -2,6 +2,7 @@
  * on top of it. */
 #include "options.h"
 #include "help.h"
+#include "input.h"
 #include "options_search.h"
 #include "terminal.h"
 #include "value.h"
@@ -90,7 +91,7 @@ static void read_cycles(const struct argp_state *state, const char *text, cli_op
     out->from = *from ? value_number(state, "--cycles", from, 0, INT64_MAX - 1) : 0;
     out->to = colon && colon[1] ? value_number(state, "--cycles", colon + 1, 0, INT64_MAX) : 0;
     if (colon && colon[1] && out->to <= out->from)
-        argp_error(state, "--cycles=%s is empty: FROM must lie before TO", text);
+        argp_error(state, "--cycles=%s is empty: FROM must be before TO", text);
 }
 
 /* ---- options of every report ---- */
@@ -116,7 +117,7 @@ static const struct argp_option report_options[] = {
     {"columns", KEY_COLUMNS, "N", 0, "width of the report, 60 to 400; default: the terminal's, or 80", 0},
     {"ascii", KEY_ASCII, 0, 0, "no box-drawing characters", 0},
     {"color", KEY_COLOR, "WHEN", 0, "auto (default), always or never; NO_COLOR is honoured", 0},
-    {"map", KEY_MAP, 0, 0, "draw where buffers lie in memories that have a placement", 0},
+    {"map", KEY_MAP, 0, 0, "draw where buffers are allocated in memories that have a placement", 0},
     {"trace", KEY_TRACE, "FILE", 0,
      "also write a trace to open in ui.perfetto.dev: x.pftrace, or x.json as for Chrome; x.pftrace.gz and "
      "x.json.gz are smaller (docs/trace.md)",
@@ -300,13 +301,14 @@ static error_t hand_down(struct argp_state *state, int n_children)
 
 static void refuse_command(const struct argp_state *state, const char *word)
 {
-    static const char *const all[] = {"plan",  "eval",    "verify",   "emit", "calibrate",
-                                      "place", "compare", "machines", "help"};
+    static const char *const all[] = {"plan",  "eval",    "verify",   "emit",    "calibrate",
+                                      "place", "compare", "machines", "convert", "help"};
     const char *near = tw_nearest_word(word, all, sizeof all / sizeof *all);
-    argp_error(
-        state,
-        "there is no command '%s'%s%s%s are plan, eval, verify, emit, calibrate, place, compare, machines, help",
-        word, near ? "; did you mean '" : "", near ? near : "", near ? "'? Commands" : "; commands");
+    argp_error(state,
+               "there is no command '%s'%s%s%s are plan, eval, verify, emit, calibrate, place, compare, machines, "
+               "convert, "
+               "help",
+               word, near ? "; did you mean '" : "", near ? near : "", near ? "'? Commands" : "; commands");
 }
 
 static error_t parse_example(int key, char *arg, struct argp_state *state)
@@ -321,8 +323,13 @@ static error_t parse_example(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* "-" is standard input. */
-static const char *input_path(const char *arg) { return strcmp(arg, "-") == 0 ? "/dev/stdin" : arg; }
+/* "-" is standard input, which may be read more than once. */
+static const char *input_path(const char *arg)
+{
+    if (strcmp(arg, "-") != 0) return arg;
+    input_keep();
+    return "/dev/stdin";
+}
 
 static error_t take_workload(const char *arg, struct argp_state *state)
 {
@@ -479,19 +486,20 @@ void cli_options_example(int argc, char **argv, cli_options *out)
 {
     static const struct argp_child children[] = {{&report_argp, 0, 0, 0}, {&options_effort_argp, 0, 0, 0}, {0}};
     static const char doc[] =
-        "Plans how a neural-network operator is cut into tiles on a machine with software-managed memories.\v"
-        "Commands:\n"
+        "Plans how neural networks are tiled on machines with software-managed memories.\n\n"
         "  plan WORKLOAD -m MACHINE                  search the best mapping\n"
         "  eval WORKLOAD -m MACHINE --mapping=FILE   what a mapping costs\n"
-        "  verify MODEL.onnx -m MACHINE              run every layer of a network on numbers\n"
-        "  emit WORKLOAD -m MACHINE --target=NAME    a plan as another compiler reads it\n"
-        "  calibrate -m MACHINE DATA.csv...          a machine's parameters from measured cycles\n"
-        "  place FILE.csv [--capacity=SIZE]          addresses for buffers with lifetimes\n"
+        "  verify MODEL.onnx -m MACHINE              run a network on numbers\n"
+        "  emit WORKLOAD -m MACHINE --target=NAME    a plan for another compiler\n"
+        "  calibrate -m MACHINE DATA.csv...          fit a machine to measurements\n"
+        "  place FILE.csv [--capacity=SIZE]          allocate buffers with lifetimes\n"
         "  compare A B [-o FILE.html]                how two plans differ\n"
         "  machines [NAME]                           list or print built-in machines\n"
-        "'tilewright help COMMAND' tells more, docs/glossary.md explains the words of the reports. Without a "
-        "command the built-in example is planned: "
-        "matmul:128x128x512 on tick-three-level.\n\n"
+        "  convert FILE...                           Timeloop's or ZigZag's files\n"
+        "  help [COMMAND]                            the options of a command\n\n"
+        "Without a command the built-in example is planned, matmul:128x128x512 on tick-three-level, with these "
+        "options:\v"
+        "docs/glossary.md explains the words of the reports.\n\n"
         "Exit codes: 0 done, 1 infeasible, 2 bad input, 64 usage, 70 our fault, 74 cannot write.";
     static const struct argp_option options[] = {OPTION_OUTPUT, {0}};
     static const struct argp argp = {options, parse_example, "[COMMAND ...]", doc, children, 0, 0};

@@ -29,7 +29,8 @@ static const struct argp_option network_options[] = {
     {"strict", KEY_STRICT, 0, 0, "an operator without a description is an error", 0},
     {"no-fold", KEY_NO_FOLD, 0, 0, "every node is a step of its own, also if all it reads is constant", 0},
     {"dtype", KEY_DTYPE, "TYPE", 0, "plan tensors of floats as if they were of this type, such as i8", 0},
-    {"core", KEY_CORE, "MACHINE", 0, "a further column of the cost table; may be given several times", 0},
+    {"core", KEY_CORE, "MACHINE", 0,
+     "another machine, beside which each step is compared; may be given several times", 0},
     {0}};
 
 /* The part before '='; the rest is in *value. */

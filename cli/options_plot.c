@@ -16,9 +16,8 @@ static const char *const kind_words[] = {[PLOT_GANTT - 1] = "gantt",       [PLOT
 static const struct argp_option plot_options[] = {
     {0, 0, 0, 0, "Instead of the report, a picture (docs/plots.md):", 6},
     {"plot", KEY_PLOT, "KIND", 0,
-     "gantt, buffers, roofline, traffic, losses, pareto (with --pareto) or, of networks, costs; -o names its file: "
-     "x.png, "
-     "x.svg or x.pdf",
+     "gantt, buffers, roofline, traffic, losses, pareto (with --pareto); of networks losses or costs; -o names its "
+     "file: x.png, x.svg or x.pdf",
      0},
     {"plot-width", KEY_WIDTH, "MM", 0, "width of the picture in millimetres; default 85, a column of a paper", 0},
     {"dpi", KEY_DPI, "N", 0, "of a PNG: dots per inch; default 191, which are 640 pixels for 85 mm", 0},

@@ -200,7 +200,8 @@ static const struct argp_option effort_options[] = {
     {"exhaustive", KEY_EXHAUSTIVE, 0, 0, "no bounds: simulate every point of the space, if it is small", 0},
     {"no-cache", KEY_NO_CACHE, 0, 0, "search even if the answer is known; so does TILEWRIGHT_NO_CACHE=1", 0},
     {"explain", KEY_EXPLAIN, 0, 0,
-     "also what twice the memory or bandwidth, more channels or another array would give, each by a search", 0},
+     "also what twice the memory or bandwidth, more channels, another array or fusion would give, each by a search",
+     0},
     {0}};
 
 static error_t parse_effort(int key, char *arg, struct argp_state *state)

@@ -1,5 +1,6 @@
 /* cli/value.c - see value.h. */
 #include "value.h"
+#include "tilewright/tilewright.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -21,12 +22,15 @@ int64_t value_number(const struct argp_state *state, const char *option, const c
 unsigned value_word(const struct argp_state *state, const char *option, const char *text, const char *const *words)
 {
     char list[200] = "";
-    for (unsigned i = 0; words[i]; i++) {
-        if (strcmp(words[i], text) == 0) return i;
+    unsigned n = 0;
+    for (; words[n]; n++) {
+        if (strcmp(words[n], text) == 0) return n;
         size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", words[i]);
+        snprintf(list + used, sizeof list - used, "%s%s", n ? ", " : "", words[n]);
     }
-    argp_error(state, "%s takes one of %s, not '%s'", option, list, text);
+    const char *near = tw_nearest_word(text, words, (int)n);
+    argp_error(state, "%s takes one of %s, not '%s'%s%s%s", option, list, text, near ? "; did you mean '" : "",
+               near ? near : "", near ? "'?" : "");
     return 0;
 }
 

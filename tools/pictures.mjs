@@ -45,6 +45,7 @@ const PICTURES = [
   { name: "counters", report: "kpu", tab: "Timeline", part: 2 },
   { name: "tiles", report: "kpu", tab: "Tiles", before: walkTo(4650) },
   { name: "window", report: "conv", tab: "Tiles", before: walkTo(6) },
+  { name: "whatif", report: "kpu", tab: "What-if", height: 800, window: 800, before: twoBuffers },
   { name: "compare", report: "compare", tab: "Compare", height: 900 },
   { name: "network", report: "network", tab: "Network", height: 1000 },
   { name: "run", report: "network", tab: "Run", height: 640, window: 800, before: (page) => page.waitForFunction(() => window.tw.app.acting) },
@@ -52,6 +53,16 @@ const PICTURES = [
 
 function walkTo(cycle) {
   return (page) => page.evaluate((now) => window.tw.app.axis.setNow(now), cycle);
+}
+
+/** A fabric of twice the size, with two buffers of the output. */
+async function twoBuffers(page) {
+  const answered = () => page.waitForFunction(() => document.querySelector(".results [data-status]") && !document.querySelector(".results.stale"));
+  await answered();
+  await page.fill('[data-field="machine.memories.4.size"]', "8192");
+  await page.fill('[data-field="mapping.mapping.matmul.levels.3.buffers.ofm"]', "2");
+  await answered();
+  await page.evaluate(() => (document.activeElement.blur(), scrollTo(0, 0)));
 }
 
 function placeOf(page, { part, height }) {

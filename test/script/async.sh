@@ -84,7 +84,7 @@ expect 0 eval matmul:64x64x96,dtype=i8 -m kpu --mapping=made/mapping.yaml --no-v
 cmp -s out.txt events.jsonl || fail "the written mapping does not reproduce the plan"
 
 # ---- usage ----
-expect 64 eval "${on_kpu[@]}" --gantt --cycles=300:100; says err.txt "FROM must lie before TO"
+expect 64 eval "${on_kpu[@]}" --gantt --cycles=300:100; says err.txt "FROM must be before TO"
 expect 64 eval "${on_kpu[@]}" --gantt --cycles=100:100; says err.txt "is empty"
 expect 64 eval "${on_kpu[@]}" --gantt --cycles=100; says err.txt "takes FROM:TO"
 expect 64 eval "${on_kpu[@]}" --gantt --cycles=a:b; says err.txt "not 'a'"
@@ -117,7 +117,7 @@ YAML
 levels='[{at: l3, pass: true}, {at: l2, pass: true}, {at: l1, pass: true}, {at: fabric, sizes: {m: 32, n: 32, k: 32}}]'
 echo "mapping: {long: {levels: $levels}, short: {levels: $levels}}" >net-map.yaml
 on_net=(net.yaml -m kpu --mapping=net-map.yaml --no-verify)
-expect 0 eval "${on_net[@]}"; says out.txt "all 2 operators"; narrow out.txt
+expect 0 eval "${on_net[@]}"; says out.txt "net on kpu  2 operators"; narrow out.txt
 grep -q "ticks" out.txt && fail "an async plan is said to have ticks"
 expect 0 eval "${on_net[@]}" --gantt; [ "$(grep -c '^[ls].* on kpu' out.txt)" = 2 ] || fail "not a chart for each operator"
 expect 0 eval "${on_net[@]}" --gantt --cycles=900:1000; [ "$(grep -c ' on kpu' out.txt)" = 1 ] || fail "an operator that has ended is drawn"

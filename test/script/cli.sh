@@ -11,8 +11,8 @@ echo '{"a": 1' >bad.json
 
 # ---- help and version ----
 expect 0 --version; says out.txt "tilewright "
-expect 0 --help; says out.txt "Commands:"
-expect 0 help; says out.txt "Commands:"
+expect 0 --help; says out.txt "  convert FILE"
+expect 0 help; says out.txt "  convert FILE"
 expect 0 plan --help; says out.txt "--objective"
 expect 0 eval --help; says out.txt "--mapping"
 "$tw" plan --help >plan_help.txt
@@ -33,6 +33,8 @@ echo file >taken
 expect 74 plan matmul:8x8x8 -m tick-10k -o taken/deep; says err.txt "cannot write to the folder 'taken/deep'"; is_empty out.txt
 expect 74 plan matmul:8x8x8 -m tick-10k --trace=nosuch/x.pftrace; is_empty out.txt; [ -e out/plan.json ] && fail "it was planned all the same"
 expect 0 plan matmul:8x8x8 -m - -o from_input <"$source/examples/machines/tick-10k.yaml"; says out.txt "on tick-10k"
+"$tw" plan matmul:8x8x8 -m - -o from_pipe < <(cat "$source/examples/machines/tick-10k.yaml") >out.txt || fail "a machine from a pipe"
+says out.txt "on tick-10k"
 
 # ---- one screen, and all of it ----
 expect 0 eval "${on_reduction[@]}"; says out.txt "--full"; n=$(wc -l <out.txt)

@@ -14,7 +14,7 @@ says err.txt "infeasible"
 
 # A mapping whose sums are wider than what it leaves fitted alone but not with the addition behind it.
 fused=matmul:4x6x4,dtype=i8,out_dtype=i8,accumulator=i32,epilogue=add
-cycles() { sed -nE "s/^  search +latency ([0-9']+) cycles.*/\\1/p" out.txt; }
+cycles() { sed -nE "s/^  search +latency ([0-9']+) cycles.*/\\1/p" out/report.txt; } # which has all of it
 for size in 72 95 116 133 141 144; do
     sed "s/size: 141/size: $size/" "$found"/fused-accumulator.yaml >machine.yaml
     expect 0 plan "$fused" -m machine.yaml --mapping=fused.yaml -o out

@@ -27,6 +27,10 @@ cycles() { grep -o '"cycles": *[0-9]*' "$1/plan.json" | head -1 | grep -o '[0-9]
 # ---- every operator of the group is searched ----
 expect 0 plan fused.yaml -m npu.yaml --layers -o fused --budget=300000
 says out.txt "fusion      fused: 3 operators, "
+[ "$(wc -l <out.txt)" -lt 35 ] || fail "three operators take $(wc -l <out.txt) lines on the first screen"
+narrow out.txt
+expect 0 plan fused.yaml -m npu.yaml -o fused --budget=300000 --full
+says out.txt "fusion      fused: 3 operators, "
 [ "$(grep -c '^  search ' out.txt)" = 3 ] || fail "not every operator was searched"
 expect 0 plan apart.yaml -m npu.yaml --layers -o apart --budget=300000
 [ "$(cycles fused)" -gt 0 ] && [ "$(cycles fused)" -le "$(cycles apart)" ] || fail "fused is slower: $(cycles fused), $(cycles apart)"

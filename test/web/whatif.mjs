@@ -12,6 +12,7 @@ function random(seed) {
 
 /** A value for a field that may make a plan: other sizes and numbers, or loops in another order. */
 function other(value, pick) {
+  if (value === "") return String(1 + pick(4)); // buffers of which the mapping says nothing
   if (/^\d+$/.test(value)) return String([Math.max(1, Number(value) >> 1), Number(value) * 2, Number(value) + 1 + pick(7), 1 + pick(64)][pick(4)]);
   if (/^[\w.]+( [\w.]+)+$/.test(value) && !/\d/.test(value)) return value.split(" ").sort(() => pick(3) - 1).join(" ");
   return ["tile", "all"].includes(value) ? ["tile", "all"][pick(2)] : value;

@@ -17,7 +17,13 @@ export function flowYaml(tree: Tree): string {
 export function at(tree: Tree, way: (string | number)[]): Tree | undefined {
   return way.reduce<any>((node, step) => node?.[step], tree);
 }
+/** Maps on the way are made; an empty text takes an entry of a map away, and a map that is empty then. */
 export function set(tree: Tree, way: (string | number)[], value: Tree) {
-  const parent = at(tree, way.slice(0, -1)) as any;
-  parent[way[way.length - 1]] = value;
+  const before = way.slice(0, -1);
+  const last = way[way.length - 1];
+  if (!at(tree, before)) set(tree, before, {});
+  const parent = at(tree, before) as any;
+  if (value !== "" || Array.isArray(parent)) parent[last] = value;
+  else delete parent[last];
+  if (value === "" && !Object.keys(parent).length) set(tree, before, "");
 }

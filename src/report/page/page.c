@@ -123,14 +123,16 @@ static tw_status put_doc(page *p, const tw_plan *plan, const tw_verdict *const *
     return status;
 }
 
-static void put_text(page *p, const char *key, tw_text *text)
+static tw_status put_text(page *p, const char *key, tw_text *text)
 {
-    tw_json_key_string(&p->j, key, text->failed || !text->bytes ? "" : text->bytes);
+    bool failed = text->failed;
+    if (!failed) tw_json_key_string(&p->j, key, text->bytes ? text->bytes : "");
     tw_text_release(text);
+    return failed ? TW_ERR_NOMEM : TW_OK;
 }
 
 /* What the plan was made of, as files: the page can change them and plan again. */
-static void put_files(page *p, const tw_plan *plan)
+static tw_status put_files(page *p, const tw_plan *plan)
 {
     tw_text workload = {0}, machine = {0}, mapping = {0};
     tw_model_print(plan->model, &workload);
@@ -138,10 +140,11 @@ static void put_files(page *p, const tw_plan *plan)
     tw_mapping_print(plan->mapping, plan->model, plan->machine, &mapping);
     tw_json_key(&p->j, "files");
     tw_json_open(&p->j, '{');
-    put_text(p, "workload", &workload);
-    put_text(p, "machine", &machine);
-    put_text(p, "mapping", &mapping);
+    tw_status status[] = {put_text(p, "workload", &workload), put_text(p, "machine", &machine),
+                          put_text(p, "mapping", &mapping)};
     tw_json_close(&p->j);
+    for (size_t i = 0; i < TW_COUNT(status); i++) TW_TRY(status[i]);
+    return TW_OK;
 }
 
 static tw_status put_plan(page *p, const char *name, int layer, const tw_plan *plan,
@@ -152,7 +155,7 @@ static tw_status put_plan(page *p, const char *name, int layer, const tw_plan *p
     tw_json_key_int(&p->j, "layer", layer);
     TW_TRY(put_doc(p, plan, verdict, options));
     TW_TRY(put_columns(p, plan));
-    if (core_size() > 0) put_files(p, plan);
+    if (core_size() > 0) TW_TRY(put_files(p, plan));
     tw_json_close(&p->j);
     p->n_plans++;
     return TW_OK;

@@ -30,6 +30,14 @@ void tw_cycles_add(const tw_machine *machine, int64_t cycles, tw_text *out)
                        TW_GROUPED(machine->clock_mhz));
 }
 
+const char *tw_lost_to(const tw_losses *losses)
+{
+    int most = 0;
+    for (int k = 1; k < TW_N_LOSSES; k++)
+        if (losses->of[k] > losses->of[most]) most = k;
+    return losses->of[most] > losses->cycles / 100 ? tw_loss_name((tw_loss_kind)most) : "-";
+}
+
 void tw_more_print(tw_line *line, bool advice, const char *what)
 {
     tw_text text = {0};

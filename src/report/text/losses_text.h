@@ -17,6 +17,8 @@ void tw_speed_print(const tw_losses *losses, tw_line *line);
 TW_NODISCARD tw_status tw_losses_print(const tw_losses *losses, tw_line *line, tw_arena *arena);
 /* "8'486 cycles", and where the clock is known ", 8.49 us at 1'000 MHz". */
 void tw_cycles_add(const tw_machine *machine, int64_t cycles, tw_text *out);
+/* The kind of loss that costs most, "-" where that is less than 1 %. */
+const char *tw_lost_to(const tw_losses *losses);
 /* Tells that there is more: `what` the full report has, and where nobody asked yet, advice. */
 void tw_more_print(tw_line *line, bool advice, const char *what);
 #endif

@@ -4,6 +4,7 @@
 #include "report/facts/losses.h"
 #include "report/facts/network_row.h"
 #include "report/facts/network_words.h"
+#include "report/text/losses_text.h"
 #include "write/number.h"
 #include "write/table.h"
 
@@ -245,21 +246,12 @@ static const char *short_name(const tw_op *step, tw_arena *arena)
     return copy ? copy : step->name;
 }
 
-/* The kind that costs most, "-" where that is less than 1 %. */
-static const char *lost_to(const tw_losses *losses)
-{
-    int most = 0;
-    for (int k = 1; k < TW_N_LOSSES; k++)
-        if (losses->of[k] > losses->of[most]) most = k;
-    return losses->of[most] > losses->cycles / 100 ? tw_loss_name((tw_loss_kind)most) : "-";
-}
-
 static tw_status put_costs(const tables *t, step_table *st, const tw_network_row *row)
 {
     tw_losses losses;
     TW_TRY(tw_losses_of_plan(row->plan, t->scratch, &losses));
     if (losses.has_peak) put(st, PEAK, TW_PERCENT(losses.peak, losses.cycles));
-    put(st, LOST, lost_to(&losses));
+    put(st, LOST, tw_lost_to(&losses));
     put(st, RATE, TW_RATE(tw_step_off_chip(row->plan), row->cycles));
     put(st, CYCLES, TW_GROUPED(row->cycles));
     put(st, SHARE, TW_PERCENT(row->cycles, t->plan->totals.cycles));
@@ -320,7 +312,7 @@ static tw_status put_sums(const tables *t, step_table *st)
         put(st, GAP, tw_gap_text(gap, gap <= 0, (char[TW_GAP_MAX]){0}));
         put(st, BUSY, TW_PERCENT(busy, total->cycles));
         if (losses.has_peak) put(st, PEAK, TW_PERCENT(losses.peak, losses.cycles));
-        put(st, LOST, lost_to(&losses));
+        put(st, LOST, tw_lost_to(&losses));
         put(st, RATE, TW_RATE(moved, total->cycles));
     }
     put(st, ENERGY, TW_ENERGY(total->energy_fj));

@@ -2,8 +2,10 @@
  *
  * Values are doubles that hold whole numbers, but for energy x cycles, which may be larger than 2^63. */
 #include "report/text/proof.h"
+
 #include "plan/links.h"
 #include "report/facts/cuts.h"
+#include "report/facts/network_words.h"
 #include "report/text/summary.h"
 #include "write/number.h"
 
@@ -216,11 +218,21 @@ static void describe_fusion(const tw_machine *machine, const tw_search_record *r
     if (f->value > f->bound) tw_text_printf(out, "; gap %s", share_text((f->value - f->bound) / f->value, number));
 }
 
+/* Of the first operator of a chain. */
+static void print_fusion(const tw_machine *machine, const tw_search_record *r, tw_line *line)
+{
+    tw_text fusion = {0};
+    if (r->fusion.n_ops == 0) return;
+    describe_fusion(machine, r, &fusion);
+    if (tw_line_has(line, &fusion)) tw_fact_put(line, TW_PLAIN, "fusion", fusion.bytes);
+    tw_text_release(&fusion);
+}
+
 void tw_search_print(const tw_op_plan *plan, const tw_print_options *options, tw_line *line)
 {
     const tw_search_record *r = &plan->search;
     const tw_machine *machine = plan->program.machine;
-    tw_text text[5] = {0}, fusion = {0};
+    tw_text text[5] = {0};
     if (!plan->searched) return;
     if (r->n_objectives > 1 && r->n_optima == 0 && (r->proven || r->bounds[1] > 0)) {
         describe_stages(machine, r, &text[0]);
@@ -240,9 +252,43 @@ void tw_search_print(const tw_op_plan *plan, const tw_print_options *options, tw
             tw_fact_put(line, TW_PLAIN, i ? "" : "search", text[i].bytes);
         tw_text_release(&text[i]);
     }
-    if (r->fusion.n_ops > 0) describe_fusion(machine, r, &fusion);
-    if (r->fusion.n_ops > 0 && tw_line_has(line, &fusion)) tw_fact_put(line, TW_PLAIN, "fusion", fusion.bytes);
-    tw_text_release(&fusion);
+    print_fusion(machine, r, line);
+}
+
+/* "3 of 18 operators proven best; the largest gap is 4.35%, of conv3; out of budget" */
+static void describe_searches(const tw_plan *plan, tw_text *out)
+{
+    const tw_search_record *worst = NULL;
+    char number[TW_GAP_MAX];
+    int n = 0, n_proven = 0, at = 0;
+    bool stopped = false;
+    for (int i = 0; i < plan->model->n_ops; i++) {
+        const tw_search_record *r = &plan->op[i].search;
+        if (!plan->op[i].searched) continue;
+        n++;
+        n_proven += r->proven;
+        stopped |= r->ending == TW_END_STOPPED;
+        if (r->proven || (worst && r->gap <= worst->gap)) continue;
+        worst = r;
+        at = i;
+    }
+    if (n == 0) return;
+    tw_text_printf(out, "%d of %d operators proven best", n_proven, n);
+    if (worst)
+        tw_text_printf(out, "; the largest gap is %s, of %s%s", tw_gap_text(worst->gap, false, number),
+                       plan->model->op[at].name, ending_text(worst));
+    if (stopped && worst && worst->ending != TW_END_STOPPED) tw_text_printf(out, "; stopped");
+}
+
+void tw_searches_print(const tw_plan *plan, const tw_print_options *options, tw_line *line)
+{
+    tw_text text = {0};
+    describe_searches(plan, &text);
+    if (text.len && options->cached) tw_text_printf(&text, " (from the cache)");
+    if (text.len && tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "search", text.bytes);
+    tw_text_release(&text);
+    for (int i = 0; i < plan->model->n_ops; i++)
+        if (plan->op[i].searched) print_fusion(plan->machine, &plan->op[i].search, line);
 }
 
 /* ---- the front ---- */

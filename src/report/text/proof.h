@@ -15,6 +15,8 @@
 
 /* Nothing for a plan that was not searched. */
 void tw_search_print(const tw_op_plan *plan, const tw_print_options *options, tw_line *line);
+/* The same of all operators together: how many are proven, the largest gap, what was fused. */
+void tw_searches_print(const tw_plan *plan, const tw_print_options *options, tw_line *line);
 /* A row for each point of the front of operator `op`: its values, and the tiles; nothing when there is no front. */
 TW_NODISCARD tw_status tw_front_print(const tw_plan *plan, int op, tw_line *line, tw_arena *scratch, tw_diag *diag);
 

@@ -177,7 +177,7 @@ static const char *room_for_more(const tw_op_plan *plan, const tw_pool_use *pool
     int m = tw_machine_find_memory(machine, pool->memory);
     int64_t more = pool->ahead_units > 0 ? pool->ahead_units : pool->slot_units;
     bool fits = m >= 0 && more <= machine->memory[m].size - plan->program.layout.used[m];
-    return fits ? "" : "; there is no room for another";
+    return fits ? "" : ", and no room for another";
 }
 
 static void advise_pool(const tw_op_plan *plan, const tw_pool_use *pool, tw_arena *arena, tw_text *out)
@@ -230,9 +230,8 @@ static void advise_data(const tw_op_plan *plan, int e, tw_arena *arena, tw_text 
     const char *name = tight ? tw_pool_name(tight, arena) : "";
     out->failed = out->failed || !name;
     if (tight) {
-        tw_text_printf(out, "for %s: %s buffer%s of %s keep%s the two from overlapping%s", use->engine,
-                       TW_GROUPED(tight->slots), tight->slots == 1 ? "" : "s", name ? name : "",
-                       tight->slots == 1 ? "s" : "", room_for_more(plan, tight));
+        tw_text_printf(out, "for %s; %s has the fewest buffers that work, %s%s", use->engine, name ? name : "",
+                       TW_GROUPED(tight->slots), room_for_more(plan, tight));
     } else if (waits && is_at_least(use->wait_credit, unit_cycles(plan, other), WORTH_A_WORD)) {
         tw_text_printf(out, "for data, and %s for ", use->engine);
         advise_pool(plan, waits, arena, out);

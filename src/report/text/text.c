@@ -1,8 +1,10 @@
-/* src/report/text/text.c - the plan for people: per operator the summary, the mapping, the ticks; then the total. */
+/* src/report/text/text.c - the plan for people: per operator the summary, the mapping, the ticks; then the total. On one screen: the total,
+ * and a row per operator. */
 #include "report/report.h"
 #include "report/text/async.h"
 #include "report/text/joint.h"
 #include "report/text/losses_text.h"
+#include "report/text/ops_table.h"
 #include "report/text/placement.h"
 #include "report/text/proof.h"
 #include "report/text/remedy.h"
@@ -21,23 +23,48 @@ static tw_status walk(const tw_op_plan *plan, tw_row_sink sink, tw_arena *scratc
     return tw_timeline_walk(&plan->program, &sink, scratch, diag, &again);
 }
 
-static tw_status print_total(const tw_plan *plan, tw_line *line, tw_arena *scratch)
+/* Time, speed and energy of all operators. */
+static void print_sums(const tw_plan *plan, const tw_losses *losses, tw_line *line)
 {
-    tw_losses losses;
-    TW_TRY(tw_losses_of_plan(plan, scratch, &losses));
     tw_text text = {0};
     if (plan->sum.ticks > 0) tw_text_printf(&text, "%s ticks, ", TW_GROUPED(plan->sum.ticks));
-    tw_line_printf(line, 0, TW_BOLD, "all %d operators", plan->model->n_ops);
-    tw_line_end(line);
     tw_cycles_add(plan->machine, plan->sum.cycles, &text);
     tw_text_printf(&text, "%s one operator after the other; %s points", plan->machine->clock_mhz > 0 ? "" : ",",
                    TW_GROUPED(plan->sum.macs));
     if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "time", text.bytes);
     tw_text_release(&text);
-    tw_speed_print(&losses, line);
+    tw_speed_print(losses, line);
     if (plan->sum.energy_fj > 0) tw_fact_put(line, TW_PLAIN, "energy", TW_ENERGY(plan->sum.energy_fj));
+}
+
+static tw_status print_total(const tw_plan *plan, tw_line *line, tw_arena *scratch)
+{
+    tw_losses losses;
+    TW_TRY(tw_losses_of_plan(plan, scratch, &losses));
+    tw_line_printf(line, 0, TW_BOLD, "all %d operators", plan->model->n_ops);
+    tw_line_end(line);
+    print_sums(plan, &losses, line);
     tw_line_end(line);
     return tw_losses_print(&losses, line, scratch);
+}
+
+/* Several operators on one screen. */
+static tw_status print_several(const tw_plan *plan, const tw_verdict *const *verdict,
+                               const tw_print_options *options, tw_line *line, const tw_work *work)
+{
+    tw_losses losses;
+    for (int i = 0; i < plan->model->n_ops; i++) TW_TRY(tw_front_print(plan, i, line, work->scratch, work->diag));
+    TW_TRY(tw_losses_of_plan(plan, work->scratch, &losses));
+    tw_line_printf(line, tw_line_printf(line, 0, TW_BOLD, "%s on %s", plan->model->name, plan->machine->name),
+                   TW_PLAIN, "  %d operators, %s points", plan->model->n_ops, TW_GROUPED(plan->sum.macs));
+    tw_line_end(line);
+    tw_line_end(line);
+    print_sums(plan, &losses, line);
+    tw_searches_print(plan, options, line);
+    tw_ops_verdict_print(plan, verdict, line);
+    tw_line_end(line);
+    TW_TRY(tw_losses_print(&losses, line, work->scratch));
+    return tw_ops_table_print(plan, line, work->scratch);
 }
 
 /* ---- one operator ---- */
@@ -114,8 +141,10 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
         if (options->brief) tw_more_print(&line, false, MORE);
         return end_report(&line, out, diag);
     }
-    tw_status status = TW_OK;
-    for (int i = 0; i < plan->model->n_ops && status == TW_OK; i++) {
+    bool several = plan->model->n_ops > 1, one_screen = several && options->brief;
+    tw_status status =
+        one_screen ? print_several(plan, verdict, options, &line, &(tw_work){scratch, scratch, diag}) : TW_OK;
+    for (int i = 0; i < plan->model->n_ops && !one_screen && status == TW_OK; i++) {
         tw_arena *arena = tw_arena_new();
         if (!arena) return TW_ERR_NOMEM;
         if (i > 0) tw_line_end(&line);
@@ -127,7 +156,7 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
     }
     if (status != TW_OK) return status;
     if (!options->brief || options->map) TW_TRY(print_placements(plan, options, &line, scratch));
-    if (plan->model->n_ops > 1) {
+    if (several && !one_screen) {
         tw_line_end(&line);
         TW_TRY(print_total(plan, &line, scratch));
     }

@@ -79,7 +79,7 @@ static void explain(const tw_shortage *s, const char *unit, tw_text *out)
                        TW_GROUPED(use->lifetime));
         return;
     case TW_EXCUSE_UNUSED:
-        tw_text_printf(out, "it would fit without what nothing ever lies in: %s %s must be there at once",
+        tw_text_printf(out, "it would fit without buffers that are never used: %s %s must be there at once",
                        TW_GROUPED(use->live), unit);
         return;
     case TW_EXCUSE_ALIGNED:

@@ -469,7 +469,7 @@ function memoryTable(maps: MemoryMap[], unit: Unit): HTMLTableElement {
       { key: "peak_cycle", title: "at cycle", hint: "when that is, first", value: (map) => map.use.peakTime },
       units("peak_live", "most live", "most that is reserved at once and still to be read", (map) => map.use.peakLive),
       { key: "dead", title: "never read", hint: "values that nobody reads", value: (map) => map.use.dead.length },
-      { key: "unused", title: "never used", hint: "buffers in which nothing ever lies", value: (map) => map.use.unused.length },
+      { key: "unused", title: "never used", hint: "buffers that are never used", value: (map) => map.use.unused.length },
       {
         key: "fragmentation",
         title: "scattered at peak",

@@ -339,7 +339,7 @@ function keyOf(words: [string, string][]): HTMLElement {
 
 function memoriesKey(): HTMLElement {
   return el("p", { class: "muted" }, [
-    "Strips show where buffers lie; the mark below them is the most that was alive at once. ",
+    "Strips show where buffers are allocated; the mark below them is the most that was live at once. ",
     "Engines are filled as far as they are busy, arrows are as thick as what they carry.",
   ]);
 }

@@ -60,12 +60,14 @@ class WhatIfView implements View {
 
   // ---- fields ----
 
-  private field(side: Side, way: Way, title: string, wide = false): HTMLElement {
-    const value = at(this.trees[side], way)!;
+  /** `absent`: what holds where the file says nothing. */
+  private field(side: Side, way: Way, title: string, { wide = false, absent = "" } = {}): HTMLElement {
+    const value = at(this.trees[side], way) ?? "";
     const list = Array.isArray(value);
     const before = at(this.first[side], way);
     const input = el("input", {
       class: wide && "wide",
+      placeholder: absent || null,
       "data-field": [side, ...way].join("."),
       value: list ? (value as string[]).join(" ") : (value as string),
       spellcheck: "false",
@@ -76,7 +78,7 @@ class WhatIfView implements View {
         this.later();
       },
     });
-    input.classList.toggle("changed", JSON.stringify(value) !== JSON.stringify(before));
+    input.classList.toggle("changed", JSON.stringify(at(this.trees[side], way)) !== JSON.stringify(before));
     return el("label", {}, [title, input]);
   }
   private row(title: string, parts: Child[]): HTMLElement | null {
@@ -87,16 +89,27 @@ class WhatIfView implements View {
     return values ? Object.keys(values).map((key) => this.field(side, [...way, key], key)) : [];
   }
 
+  /** Numbers of buffers that the mapping states, and those that follow from it. */
+  private buffers(op: string, way: Way): Child[] {
+    const level = at(this.trees.mapping, way) as { at: string; keep?: { [operand: string]: Tree } };
+    const stated = Object.keys(at(this.trees.mapping, [...way, "buffers"]) ?? {});
+    const silent = Object.keys(level.keep ?? {}).filter((operand) => !stated.some((pool) => pool.split("+").includes(operand)));
+    const pools = this.app.plan.doc.ops.find(({ name }) => name === op)?.async?.pools ?? [];
+    const number = (operand: string) => pools.find((pool) => pool.memory === level.at && pool.operands.includes(operand))?.slots;
+    const absent = silent.map((operand) => this.field("mapping", [...way, "buffers", operand], operand, { absent: String(number(operand) ?? "") }));
+    return [...this.map("mapping", [...way, "buffers"]), ...absent];
+  }
+
   private levelFields(op: string, level: number): HTMLElement {
     const way: Way = ["mapping", op, "levels", level];
     const value = at(this.trees.mapping, way) as { [key: string]: Tree };
-    const unroll = value.unroll && (Array.isArray(value.unroll) ? [this.field("mapping", [...way, "unroll"], "", true)] : this.map("mapping", [...way, "unroll"]));
+    const unroll = value.unroll && (Array.isArray(value.unroll) ? [this.field("mapping", [...way, "unroll"], "", { wide: true })] : this.map("mapping", [...way, "unroll"]));
     return el("fieldset", {}, [
       el("legend", {}, [value.at as string]),
       this.row("tiles of", this.map("mapping", [...way, "sizes"])),
       this.row("tiles", this.map("mapping", [...way, "counts"])),
-      this.row("order", value.order ? [this.field("mapping", [...way, "order"], "", true)] : []),
-      this.row("buffers", this.map("mapping", [...way, "buffers"])),
+      this.row("order", value.order ? [this.field("mapping", [...way, "order"], "", { wide: true })] : []),
+      this.row("buffers", this.buffers(op, way)),
       this.row("keep", this.map("mapping", [...way, "keep"])),
       this.row("array", unroll || []),
     ]);
@@ -114,7 +127,7 @@ class WhatIfView implements View {
   private engineFields(engine: { [key: string]: Tree }, i: number): HTMLElement {
     const way: Way = ["engines", i];
     const cost = (engine.cost ?? {}) as { [key: string]: Tree };
-    const parts = Object.keys(cost).filter((key) => isNumeric(cost[key])).map((key) => this.field("machine", [...way, "cost", key], key, Array.isArray(cost[key])));
+    const parts = Object.keys(cost).filter((key) => isNumeric(cost[key])).map((key) => this.field("machine", [...way, "cost", key], key, { wide: Array.isArray(cost[key]) }));
     return el("fieldset", {}, [
       el("legend", {}, [engine.name as string]),
       this.row("cost", parts),
