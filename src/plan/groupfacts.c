@@ -59,11 +59,20 @@ static int tensor_at(const tw_nest *nest, int i)
     return t - 1;
 }
 
-/* What is made inside is neither stored nor, by all that read it here, loaded. */
+/* Whether it goes to the outermost memory. */
+static bool leaves(const tw_nest *nest, int tensor)
+{
+    for (int s = 0; s < nest->n_stays; s++)
+        if (nest->stay[s].tensor == tensor && nest->stay[s].drain >= 0) return true;
+    return false;
+}
+
+/* What is made inside is not loaded and, unless others read it, too, not stored. */
 static int64_t saved_bytes(const tw_nest *nest, int tensor)
 {
     int maker = maker_of(nest, tensor);
-    return maker < 0 || maker == nest->n_ops - 1 ? 0 : 2 * nest->model->tensor[tensor].bytes;
+    if (maker < 0 || maker == nest->n_ops - 1) return 0;
+    return (leaves(nest, tensor) ? 1 : 2) * nest->model->tensor[tensor].bytes;
 }
 
 /* What stays of the tensor from step to step, in bytes: where several holds of it slide, in the first. */

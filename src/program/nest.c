@@ -4,6 +4,7 @@
  * compute engines take the tiles; then addresses. */
 #include "program/nest.h"
 
+#include "mapping/groups.h"
 #include "mapping/taken.h"
 #include "program/lanes.h"
 #include "program/walk.h"
@@ -25,8 +26,10 @@ typedef struct builder {
     tw_diag *diag;
     int room; /* stays that there is room for */
     int64_t
-        sharing[TW_MAX_GROUP_OPS]; /* of each operator: lanes with sums of the same elements, 0: not known yet */
-    tw_slide_rows *rows;           /* of each stay */
+        sharing[TW_MAX_GROUP_OPS];    /* of each operator: lanes with sums of the same elements, 0: not known yet */
+    tw_slide_rows *rows;              /* of each stay */
+    uint8_t *marks[TW_MAX_GROUP_OPS]; /* what leaves besides the output: a bit for each element that was made, */
+    int64_t missing[TW_MAX_GROUP_OPS]; /* and how many were not */
 } builder;
 
 static const tw_platform_view *view_of(const tw_nest *nest, int k)
@@ -133,6 +136,7 @@ static void settle_hold(const tw_nest *nest, tw_stay *s)
     const tw_group_map *map = nest->map;
     s->depth = map->n_cuts;
     s->slots = 1;
+    s->slides = false;
     s->loc = map->loc;
     for (int l = map->n_levels - 1; l >= 0; l--)
         if (map->level[l].memory >= s->memory) s->depth = map->level[l].depth, s->loc = map->level[l].loc;
@@ -280,6 +284,13 @@ static tw_status open_inside(builder *b, int j, int k, int operand)
     return TW_OK;
 }
 
+/* Whether what operator k makes goes to memory 0: the output of the group, and what others read, too. */
+static bool leaves(const tw_nest *nest, int k)
+{
+    return k == nest->n_ops - 1 ||
+           tw_group_is_stored(nest->map, nest->model, nest->op[k].op->operand[tw_op_output(nest->op[k].op)].tensor);
+}
+
 static tw_status open_stays(builder *b)
 {
     tw_nest *nest = b->nest;
@@ -291,16 +302,22 @@ static tw_status open_stays(builder *b)
             TW_TRY(maker >= 0 ? open_inside(b, maker, k, o) : come_in(b, k, o, -1, 0));
         }
     }
-    return go_out(b, nest->n_ops - 1, 0, &ignored);
+    for (int k = 0; k < nest->n_ops; k++)
+        if (leaves(nest, k)) TW_TRY(go_out(b, k, 0, &ignored));
+    return TW_OK;
 }
 
-/* What an operator reads is held at least as long as what it makes of it. */
+/* What an operator reads is held at least as long as what it makes of it; on the way out of what is read inside, where nobody reads it, it is
+ * held as long as where it is made. */
 static void hold_longer(tw_nest *nest)
 {
     for (int k = nest->n_ops - 2; k >= 0; k--)
         for (int s = 0; s < nest->n_stays; s++)
             if (nest->stay[s].readers >> k & 1)
                 nest->stay[s].depth = (int)tw_min(nest->stay[s].depth, nest->stay[nest->op[k].made].depth);
+    for (int s = 0; s < nest->n_stays; s++)
+        if (nest->stay[s].maker >= 0 && nest->stay[s].maker < nest->n_ops - 1 && nest->stay[s].readers == 0)
+            nest->stay[s].depth = nest->stay[nest->op[nest->stay[s].maker].made].depth;
 }
 
 /* ---- what follows for each stay ---- */
@@ -610,12 +627,27 @@ static tw_status check_inside(const builder *b)
     return TW_OK;
 }
 
+/* What others read, too, leaves from where all that is made of it comes. */
+static tw_status check_leaving(const builder *b)
+{
+    const tw_nest *nest = b->nest;
+    for (int k = 0; k < nest->n_ops - 1; k++) {
+        const tw_stay *made = &nest->stay[nest->op[k].made];
+        if (!leaves(nest, k) || !made->direct || made->direct == made->readers) continue;
+        return tw_diag_infeasible(b->diag, nest->map->loc,
+                                  "'%s' is read in several memories of group '%s', and outside of it",
+                                  tensor_name(nest, made->tensor), nest->map->name);
+    }
+    return TW_OK;
+}
+
 static tw_status settle(builder *b)
 {
     tw_nest *nest = b->nest;
     hold_longer(nest);
     find_loops(nest);
     TW_TRY(check_inside(b));
+    TW_TRY(check_leaving(b));
     nest->depths = (uint64_t)1 << nest->n_places;
     for (int s = 0; s < nest->n_stays; s++) {
         TW_TRY(settle_stay(b, &nest->stay[s]));
@@ -857,13 +889,71 @@ static tw_status check_first(const builder *b)
     return TW_OK;
 }
 
+/* ---- what others read, too ---- */
+
+/* Marks the elements of a region of a tensor that were not made so far; how many these are. */
+static int64_t mark_region(const tw_tensor *tensor, const tw_region *region, uint8_t *made)
+{
+    int64_t at[TW_MAX_AXES], n = 0;
+    int last = tensor->n_axes - 1, a;
+    for (a = 0; a <= last; a++) at[a] = region->axis[a].lo;
+    do {
+        int64_t row = 0;
+        for (a = 0; a < last; a++) row = (row + at[a]) * tensor->extent[a + 1];
+        for (int64_t e = row + region->axis[last].lo; e < row + region->axis[last].hi; e++) {
+            n += !(made[e / 8] >> e % 8 & 1);
+            made[e / 8] |= (uint8_t)(1u << e % 8);
+        }
+        for (a = last - 1; a >= 0 && ++at[a] >= region->axis[a].hi; a--) at[a] = region->axis[a].lo;
+    } while (a >= 0);
+    return n;
+}
+
+/* The elements of what leaves, each with a bit. */
+static tw_status open_marks(builder *b, tw_arena *scratch)
+{
+    const tw_nest *nest = b->nest;
+    for (int k = 0; k < nest->n_ops - 1; k++) {
+        if (!leaves(nest, k)) continue;
+        b->missing[k] = tw_tensor_elems(&nest->model->tensor[nest->stay[nest->op[k].made].tensor]);
+        TW_ALLOC(scratch, b->marks[k], b->missing[k] / 8 + 1);
+    }
+    return TW_OK;
+}
+
+static void mark_made(builder *b, const tw_nest_walk *w)
+{
+    const tw_nest *nest = b->nest;
+    tw_region region;
+    for (int k = 0; k < nest->n_ops - 1; k++)
+        if (b->marks[k] && tw_nest_asked(w, nest->op[k].made, &region) > 0)
+            b->missing[k] -=
+                mark_region(&nest->model->tensor[nest->stay[nest->op[k].made].tensor], &region, b->marks[k]);
+}
+
+static tw_status check_missing(const builder *b)
+{
+    const tw_nest *nest = b->nest;
+    for (int k = 0; k < nest->n_ops - 1; k++)
+        if (b->missing[k] > 0)
+            return tw_diag_infeasible(
+                b->diag, nest->map->loc,
+                "'%s' is read outside of group '%s', too, which does not make %" PRId64 " of its elements",
+                tensor_name(nest, nest->stay[nest->op[k].made].tensor), nest->map->name, b->missing[k]);
+    return TW_OK;
+}
+
 static tw_status measure(builder *b, tw_arena *scratch)
 {
     tw_nest_walk w;
+    TW_TRY(open_marks(b, scratch));
     TW_TRY(tw_nest_walk_init(&w, b->nest, scratch));
     TW_ALLOC(scratch, b->rows, b->nest->n_stays);
-    for (; !w.done; tw_nest_walk_next(&w), b->nest->n_steps++) TW_TRY(measure_step(b, &w));
-    return TW_OK;
+    for (; !w.done; tw_nest_walk_next(&w), b->nest->n_steps++) {
+        TW_TRY(measure_step(b, &w));
+        mark_made(b, &w);
+    }
+    return check_missing(b);
 }
 
 static tw_status build_nest(builder *b, const tw_work *work)
@@ -886,8 +976,9 @@ static tw_status build_nest(builder *b, const tw_work *work)
 
 static bool makes(const tw_nest *nest, int tensor)
 {
-    const tw_op *driver = nest->op[nest->n_ops - 1].op;
-    return driver->operand[tw_op_output(driver)].tensor == tensor;
+    for (int s = 0; s < nest->n_stays; s++)
+        if (nest->stay[s].tensor == tensor && nest->stay[s].drain >= 0) return true;
+    return false;
 }
 
 /* The groups before this one that make what it reads. */

@@ -141,7 +141,7 @@ typedef struct tw_joint_group {
     bool *any;   /* it has points          */
     int64_t step;
     bool begun, done, slides;
-    bool full; /* its driver's last execution, and all stores since, give back as much as they can */
+    bool full;         /* its driver's last execution, and all stores since, give back as much as they can */
     int64_t n_pending; /* commands that must come and are known          */
     int64_t n_seen;
     struct tw_joint_sequence { /* of its commands: numbers of todos, ticks of commands; -1: none */
@@ -157,8 +157,11 @@ typedef struct tw_joint_group {
 } tw_joint_group;
 
 typedef struct tw_joint_tensor {
-    int maker;         /* operator of the model, -1: an input of the model          */
-    bool inside;       /* made and read inside one group, never in memory 0       */
+    int maker;   /* operator of the model, -1: an input of the model          */
+    bool inside; /* made and read inside one group, never in memory 0       */
+    uint8_t *
+        stored; /* made and read inside a group, and read outside: a bit for each element that was stored; else NULL */
+    int64_t missing;   /* elements that were not */
     int64_t stored_at; /* end of the last store to memory 0                       */
     tw_operand shape;  /* axes alone                                              */
 } tw_joint_tensor;

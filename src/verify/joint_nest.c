@@ -199,6 +199,19 @@ static bool add_input(tw_joint_judge *j, tw_joint_group *g, int number, int oper
     return true;
 }
 
+/* Whether an operator that is not of the group reads the tensor. */
+static bool is_read_outside(const tw_joint_judge *j, const tw_joint_group *g, int tensor)
+{
+    for (int r = 0; r < j->in.model->n_ops; r++) {
+        const tw_op *op = &j->in.model->op[r];
+        bool mine = false;
+        for (int i = 0; i < g->n_ops; i++) mine |= g->op[i].op == op;
+        for (int o = 0; o < tw_op_output(op) && !mine; o++)
+            if (op->operand[o].tensor == tensor) return true;
+    }
+    return false;
+}
+
 static bool add_output(tw_joint_judge *j, tw_joint_group *g, int number)
 {
     tw_joint_op *o = &g->op[number];
@@ -210,8 +223,9 @@ static bool add_output(tw_joint_judge *j, tw_joint_group *g, int number)
     g->hold[h].made = true;
     o->hold[output] = h;
     o->depth = number == g->n_ops - 1 ? g->map->n_cuts : g->hold[h].depth;
-    for (int i = p.n - 2; i > 0 && number == g->n_ops - 1; i--) h = find_outward(j, g, h, p.memory[i]);
-    if (number == g->n_ops - 1) g->hold[h].outer = -1;
+    if (number < g->n_ops - 1 && !is_read_outside(j, g, tensor)) return true;
+    for (int i = p.n - 2; i > 0; i--) h = find_outward(j, g, h, p.memory[i]);
+    g->hold[h].outer = -1;
     return true;
 }
 
@@ -233,6 +247,9 @@ static void settle_depths(tw_joint_group *g)
         for (int h = 0; h < g->n_holds; h++)
             if ((g->hold[h].through >> i & 1) && g->hold[h].depth > o->depth) g->hold[h].depth = o->depth;
     }
+    for (int h = 0; h < g->n_holds; h++) /* what nobody reads on its way out stays as long as where it was made */
+        if (g->hold[h].outward && g->hold[h].through == 0 && g->hold[h].maker < g->n_ops - 1)
+            g->hold[h].depth = g->op[g->hold[h].maker].depth;
 }
 
 /* All that read the tensor are operands of one operator, and depend on the loops that it divides: then its number. */
@@ -370,7 +387,7 @@ tw_joint_part tw_joint_asked(const tw_joint_judge *j, const tw_joint_group *g, c
     tw_joint_part sum = read_through(g, shape, h, h->depth, true);
     for (int c = 0; c < g->n_holds; c++) {
         const tw_joint_hold *to = &g->hold[c];
-        if (to->made || to->parent < 0 || &g->hold[to->parent] != h) continue;
+        if (to->made || to->parent < 0 || &g->hold[to->parent] != h || to->through == 0) continue;
         tw_joint_part one = to->depth == h->depth ? taken(j, g, to) : read_through(g, shape, to, h->depth, false);
         hull(shape, &sum, &one);
     }
@@ -542,6 +559,8 @@ tw_joint_part tw_joint_region(const tw_joint_judge *j, const tw_joint_group *g, 
         return sum;
     }
     if (h->slide.is) return h->next;
+    if (h->outward && h->through == 0) h = &g->hold[g->op[h->maker].hold[tw_op_output(g->op[h->maker].op)]];
+    if (h->slide.is) return h->slide.fresh; /* on the way out it is as it was made */
     if (!sub) return g->slides ? tw_joint_asked(j, g, h) : read_of(g, shape, h->tensor, h->depth);
     const tw_op *op = g->op[h->divided_by].op;
     for (int o = 0; o < tw_op_output(op); o++) {
@@ -731,8 +750,10 @@ static void note_read_once(tw_joint_group *g)
     if (has_padding(g) || g->slides) return;
     for (int h = 0; h < g->n_holds; h++) {
         int n = 0;
+        if (g->hold[h].outer == -1 && g->hold[h].maker < g->n_ops - 1) n += 2;
         for (int i = 0; i < g->n_holds; i++) {
             const tw_joint_hold *other = &g->hold[i];
+            if (other->parent == h && other->outward && other->through == 0) n += 2;
             bool filled = other->parent == h && !other->made && !other->outward;
             n += !filled ? 0 : other->divided_by < 0 && !other->per ? 1 : 2;
         }

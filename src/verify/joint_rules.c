@@ -340,12 +340,25 @@ static void open_slot(const tw_joint_at *s, tw_joint_hold *h, int slot)
     h->slide.came = s->event->start_cycle;
 }
 
+/* The elements of a region were stored, from an axis on; those before it make up element `base`. */
+static void note_stored(tw_joint_tensor *t, const tw_region *region, int axis, int64_t base)
+{
+    if (axis == t->shape.n_axes) {
+        t->missing -= !(t->stored[base / 8] >> (base % 8) & 1);
+        t->stored[base / 8] |= (uint8_t)(1u << (base % 8));
+        return;
+    }
+    for (int64_t x = region->axis[axis].lo; x < region->axis[axis].hi; x++)
+        note_stored(t, region, axis + 1, base * t->shape.axis[axis].extent + x);
+}
+
 static void note_target(const tw_joint_at *s)
 {
     const tw_joint_todo *todo = s->todo;
     if (todo->dst < 0) {
-        int64_t *stored = &s->j->tensor[s->tensor].stored_at;
-        *stored = tw_max(*stored, s->event->end_cycle);
+        tw_joint_tensor *t = &s->j->tensor[s->tensor];
+        t->stored_at = tw_max(t->stored_at, s->event->end_cycle);
+        if (t->stored) note_stored(t, &todo->region, 0, 0);
         return;
     }
     if (todo->takes) {

@@ -26,11 +26,10 @@ struct tw_joint_turns {
 
 static bool reads_from(const tw_joint_group *g, const tw_joint_group *other)
 {
-    const tw_op *driver = other->op[other->n_ops - 1].op;
-    int tensor = driver->operand[tw_op_output(driver)].tensor;
-    for (int i = 0; i < g->n_ops && g != other; i++)
-        for (int o = 0; o < tw_op_output(g->op[i].op); o++)
-            if (g->op[i].op->operand[o].tensor == tensor) return true;
+    for (int h = 0; h < g->n_holds && g != other; h++)
+        for (int k = 0; k < other->n_holds; k++)
+            if (g->hold[h].maker < 0 && g->hold[h].tensor == other->hold[k].tensor && other->hold[k].outer == -1)
+                return true;
     return false;
 }
 

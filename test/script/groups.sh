@@ -165,6 +165,25 @@ expect 2 eval chain.yaml -m two.yaml --mapping=map.yaml; says err.txt "'a.w' can
 group 'a, b' '{at: l1, sizes: {oy: 2}, slide: {t: oy}}' 'reduce: {a: {ic: 1}}'
 expect 2 eval chain.yaml -m two.yaml --mapping=map.yaml; says err.txt "'t' cannot slide along 'oy' in 'l1': it is added up there in pieces"
 
+# What a group makes and reads is stored besides where others read it: whatever its halo, and not if it does not make all of it.
+cat >shared.yaml <<'YAML'
+workload: shared
+ops:
+  - {name: a, op: conv, shape: [2, 9, 7], out: 2, kernel: 3, pad: 1, dtype: f32, output: t}
+  - {name: b, op: conv, shape: [2, 9, 7], out: 2, kernel: 3, pad: 1, dtype: f32, inputs: {ifm: t}, output: u}
+  - {name: c, op: conv, shape: [2, 9, 7], out: 2, kernel: 1, stride: 2, dtype: f32, inputs: {ifm: t}}
+  - {name: d, op: conv, shape: [2, 9, 7], out: 2, kernel: 1, dtype: f32, inputs: {ifm: u}}
+YAML
+groups() { printf 'groups: [{name: p, ops: [%s], levels: [{at: l1, sizes: {oy: 2}%s}]}, {name: q, ops: [%s], levels: [{at: l1}]}%s]\n' "$@" >map.yaml; }
+rest=', {name: r, ops: [d], levels: [{at: l1}]}'
+groups 'a, b' '' c "$rest"
+expect 0 eval shared.yaml -m two.yaml --mapping=map.yaml; says out.txt "executed, equal to"
+groups 'a, b' ', slide: {t: oy}' c "$rest"
+expect 0 eval shared.yaml -m two.yaml --mapping=map.yaml; says out.txt "executed, equal to"
+groups 'a, c' '' 'b, d' ''
+expect 1 eval shared.yaml -m two.yaml --mapping=map.yaml
+says err.txt "'t' is read outside of group 'p', too, which does not make"
+
 # What groups do not know is refused, not ignored.
 refused() { # SED-SCRIPT TEXT
     sed "$1" two.yaml >other.yaml
