@@ -758,10 +758,74 @@ static tw_status check_padding(const builder *b, const tw_nest_op *op, const tw_
                 return tw_diag_infeasible(
                     b->diag, op->op->loc,
                     "a tile of '%s' has %" PRId64 " elements of padding, engine '%s' takes at most "
-                    "%" PRId64 " for a kernel of %" PRId64,
+                    "%" PRId64 " for a kernel of %" PRId64 "; the padding must be materialised",
                     op->op->operand[o].name, tw_max(lo, hi), engine->name, kernel / 2, kernel);
         }
     return TW_OK;
+}
+
+/* What operator k executes in a step, in pieces of its reductions. */
+static const tw_box *run_box(const tw_nest *nest, const tw_nest_walk *w, int k)
+{
+    return tw_nest_box(w, k, k == nest->n_ops - 1 ? nest->n_places : nest->stay[nest->op[k].made].depth);
+}
+
+static bool is_idle(const tw_op *op, const tw_box *box)
+{
+    for (int l = 0; l < op->n_loops; l++)
+        if (box->span[l].lo >= box->span[l].hi) return true;
+    return false;
+}
+
+static tw_status refuse_made(const builder *b, const tw_nest_op *op, int l, int64_t len, const tw_taken *taken)
+{
+    const tw_engine *engine = &op->machine->engine[op->machine->compute];
+    const char *loop = op->op->loop[l].name, *made = op->op->name;
+    if (taken->tiles.n_list > 0)
+        return tw_diag_infeasible(b->diag, b->nest->map->loc,
+                                  "a tile of loop '%s' of '%s' has %" PRId64
+                                  " points, which is none of the sizes that engine '%s' takes",
+                                  loop, made, len, engine->name);
+    if (len < engine->min_tile)
+        return tw_diag_infeasible(b->diag, b->nest->map->loc,
+                                  "a tile of loop '%s' of '%s' has %" PRId64
+                                  " points, engine '%s' needs at least %" PRId64,
+                                  loop, made, len, engine->name, engine->min_tile);
+    return tw_diag_infeasible(b->diag, b->nest->map->loc,
+                              "a tile of loop '%s' of '%s' has %" PRId64
+                              " points, engine '%s' needs a multiple of %" PRId64 " in all but the last",
+                              loop, made, len, engine->name, taken->step);
+}
+
+/* What a producer executes follows from what is read of it: its engine has to take that, too, along loops of which it is a part. */
+static tw_status check_made(const builder *b, const tw_nest_op *op, const tw_box *box)
+{
+    const tw_engine *engine = &op->machine->engine[op->machine->compute];
+    for (int l = 0; l < op->op->n_loops; l++) {
+        int64_t extent = op->op->loop[l].extent,
+                len = op->op->loop[l].reduces ? op->reduce[l] : tw_span_len(box->span[l]);
+        bool whole = len == extent, last = !op->op->loop[l].reduces && box->span[l].hi == extent;
+        tw_taken taken = tw_taken_of(engine, op->op, l);
+        bool short_of = !whole && !last && len < engine->min_tile;
+        if (short_of || (whole || last ? len > taken.last : !tw_number_allows(&taken.tiles, len)))
+            return refuse_made(b, op, l, len, &taken);
+        if (op->machine->pads && !whole)
+            return tw_diag_infeasible(b->diag, b->nest->map->loc,
+                                      "machine '%s' pads loops to whole tiles, which groups do not do: a tile of "
+                                      "loop '%s' of '%s' has %" PRId64 " points",
+                                      op->machine->name, op->op->loop[l].name, op->op->name, len);
+    }
+    return TW_OK;
+}
+
+/* What an operator of the group executes in a step is such as its engine takes. */
+static tw_status check_run(const builder *b, const tw_nest_walk *w, int k)
+{
+    const tw_nest_op *op = &b->nest->op[k];
+    const tw_box *box = run_box(b->nest, w, k);
+    if (is_idle(op->op, box)) return TW_OK;
+    if (k < b->nest->n_ops - 1) TW_TRY(check_made(b, op, box));
+    return check_padding(b, op, box);
 }
 
 /* Sums of one element lie in the same lanes whatever piece of the reduction is executed. */
@@ -850,7 +914,7 @@ static tw_status measure_step(builder *b, const tw_nest_walk *w)
     TW_TRY(check_cuts(b, w));
     TW_TRY(check_tile(b, w));
     for (int k = 0; k < nest->n_ops; k++) {
-        TW_TRY(check_padding(b, &nest->op[k], tw_nest_box(w, k, nest->n_places)));
+        TW_TRY(check_run(b, w, k));
         TW_TRY(check_sharing(b, w, k));
     }
     for (int s = 0; s < nest->n_stays; s++) {

@@ -292,10 +292,44 @@ static bool check_driver(const tw_joint_at *s)
     return true;
 }
 
+/* What a producer executes is a whole loop, or such a tile of it as its engine takes; the smallest there may be, and fewer at the end. */
+static bool check_producer(const tw_joint_at *s)
+{
+    const tw_joint_op *op = s->op;
+    if (op == &s->group->op[s->group->n_ops - 1]) return true;
+    for (int l = 0; l < op->op->n_loops; l++) {
+        tw_span span = s->todo->box.span[l];
+        int64_t points = span.hi - span.lo, extent = op->op->loop[l].extent;
+        bool least = points == extent || span.hi == extent || points >= op->engine.min_tile;
+        if (!least || !tw_room_takes(&op->engine, op->op, l, span))
+            return tw_fault_at(&s->at, "has %" PRId64 " points of loop '%s', which '%s' does not take", points,
+                               op->op->loop[l].name, op->engine.name);
+    }
+    return true;
+}
+
+/* Padding that is met along an axis with taps, where the engine takes half a kernel of it. */
+static bool check_padding(const tw_joint_at *s)
+{
+    const tw_op *op = s->op->op;
+    for (int o = 0; o < tw_op_output(op) && s->op->engine.pad_half; o++)
+        for (int a = 0; a < op->operand[o].n_axes; a++) {
+            const tw_axis *axis = &op->operand[o].axis[a];
+            int64_t taps = 0, pad = tw_verify_padding(op, o, a, &s->todo->box);
+            for (int t = 0; t < axis->n_terms && axis->n_terms > 1; t++)
+                if (op->loop[axis->term[t].loop].reduces) taps = tw_max(taps, op->loop[axis->term[t].loop].extent);
+            if (taps > 0 && axis->divisor == 1 && pad > taps / 2)
+                return tw_fault_at(&s->at,
+                                   "has %" PRId64 " elements of padding, '%s' takes half a kernel of %" PRId64, pad,
+                                   s->op->engine.name, taps);
+        }
+    return true;
+}
+
 static bool check_exec(const tw_joint_at *s)
 {
     if (!tw_rule_computer(&s->at, s->op->view->engine, &s->op->engine)) return false;
-    if (!check_box(s) || !check_driver(s)) return false;
+    if (!check_box(s) || !check_driver(s) || !check_producer(s) || !check_padding(s)) return false;
     if (s->at.instr->accumulates != s->todo->accumulates)
         return tw_fault_at(&s->at, s->todo->accumulates ? "starts afresh, it should add to what is there"
                                                         : "adds to what is there, it should start afresh");

@@ -29,7 +29,7 @@ typedef struct draw {
     node op[MOST_OPS];
     int64_t shape[MOST_TENSORS][AXES];
     int maker[MOST_TENSORS], n_readers[MOST_TENSORS];
-    bool l2, acc, refused;
+    bool l2, acc, limited, refused;
     bool slides, plain;       /* some window slides; windows are as counting finds them */
     bool slide[MOST_TENSORS]; /* of the last group */
     int n_groups, n_cuts, cut[AXES];
@@ -266,6 +266,8 @@ static void draw_graph(draw *d)
 
 static void draw_machine(draw *d)
 {
+    static const char *const limit[] = {", pad_limit: half-kernel", ", tile_multiple: 2", ", min_tile: 2"};
+    d->limited = toss(d, 6);
     d->l2 = toss(d, 4);
     d->acc = toss(d, 3);
     add(d->machine, "machine: drawn\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited}\n");
@@ -287,8 +289,9 @@ static void draw_machine(draw *d)
         add(d->machine, "  - {name: drain, between: [l1, acc], carries: out, cost: {latency: 1, per_cycle: 16}}\n");
     add(d->machine,
         "  - {name: core, computes: [multiply-add, add, max, map], memory: %s, cost: {latency: 2, per_cycle: "
-        "%d}%s}\n",
-        d->acc ? "acc" : "l1", (int)pick(d, 1, 64), toss(d, 4) ? ", writes: end" : "");
+        "%d}%s%s}\n",
+        d->acc ? "acc" : "l1", (int)pick(d, 1, 64), toss(d, 4) ? ", writes: end" : "",
+        d->limited ? limit[pick(d, 0, 2)] : "");
 }
 
 /* Which loops of an operator are cut, in which order. */
@@ -530,10 +533,13 @@ static void show(const draw *d, tw_context *ctx, uint64_t seed)
     for (int i = 0; i < tw_context_n_messages(ctx); i++) printf("%s\n", tw_context_message(ctx, i));
 }
 
-/* A group that does not need all of what others read, too, does not make all of it. */
-static bool is_missing(const tw_context *ctx, draw *d)
+/* A group that does not need all of what others read, too, does not make all of it; and a machine may not take a tile. */
+static bool is_reason(const tw_context *ctx, draw *d)
 {
-    d->refused = strstr(tw_context_message(ctx, 0), "which does not make") != NULL;
+    const char *why = tw_context_message(ctx, 0);
+    d->refused = (d->n_groups > 1 && strstr(why, "which does not make")) ||
+                 (d->limited &&
+                  (strstr(why, "of padding") || strstr(why, "needs a multiple") || strstr(why, "needs at least")));
     return d->refused;
 }
 
@@ -549,7 +555,7 @@ static bool judge(draw *d, tw_context *ctx)
         tw_machine_parse(ctx, "machine", d->machine, &machine) != TW_OK ||
         tw_mapping_parse(ctx, model, machine, "mapping", d->mapping, &mapping) != TW_OK ||
         (status = tw_plan_eval(ctx, model, machine, mapping, &plan)) != TW_OK)
-        return status == TW_INFEASIBLE && d->n_groups > 1 && is_missing(ctx, d);
+        return status == TW_INFEASIBLE && is_reason(ctx, d);
     status = tw_plan_verify(ctx, plan, 0, NULL, &verdict);
     if (status == TW_WRONG) printf("%s\n", verdict->first_fault);
     if (status != TW_OK || !verdict->checked || !verdict->executed || !verdict->equal) return false;
@@ -583,8 +589,8 @@ TEST(what_is_fused_is_what_its_operators_make_one_by_one)
         tw_context_free(ctx);
         free(d);
     }
-    printf("%d graphs, %d in several groups (%d refused): windows slide in %d, counted point by point in %d\n", n,
+    printf("%d graphs, %d in several groups, %d refused: windows slide in %d, counted point by point in %d\n", n,
            n_apart, n_refused, n_slide, n_plain);
     CHECK_EQ(n_wrong, 0);
-    CHECK(n_slide > n / 4 && n_plain > n / 8 && n_apart - n_refused > n / 16);
+    CHECK(n_slide > n / 4 && n_plain > n / 8 && n_refused < n / 4);
 }

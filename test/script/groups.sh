@@ -184,6 +184,19 @@ groups 'a, c' '' 'b, d' ''
 expect 1 eval shared.yaml -m two.yaml --mapping=map.yaml
 says err.txt "'t' is read outside of group 'p', too, which does not make"
 
+# What the engine of a producer does not take.
+limited() { # ENGINE-KEY TEXT
+    sed "s/computes: multiply-add/computes: multiply-add, $1/" two.yaml >other.yaml
+    expect 1 eval chain.yaml -m other.yaml --mapping=map.yaml; says err.txt "$2"
+}
+group 'a, b' '{at: l1, sizes: {oy: 2}}'
+limited 'tile_multiple: 2' "a tile of loop 'oy' of 'a' has 5 points, engine 'pe' needs a multiple of 2 in all but the last"
+limited 'tile_sizes: {oy: [2, 6]}' "a tile of loop 'oy' of 'a' has 5 points, which is none of the sizes that engine 'pe' takes"
+group 'a, b' '{at: l1, sizes: {oy: 2}, slide: {t: oy}}'
+limited 'min_tile: 5' "tiles of loop 'oy' have 1 points, engine 'pe' needs at least 5"
+sed -i 's/kernel: 3, pad: 1/kernel: 3, pad: 2/; s/\[3, 9, 7\]/[3, 11, 9]/' chain.yaml
+limited 'pad_limit: half-kernel' "a tile of 'ifm' has 2 elements of padding, engine 'pe' takes at most 1 for a kernel of 3; the padding must be materialised"
+
 # What groups do not know is refused, not ignored.
 refused() { # SED-SCRIPT TEXT
     sed "$1" two.yaml >other.yaml
