@@ -165,6 +165,23 @@ expect 2 eval chain.yaml -m two.yaml --mapping=map.yaml; says err.txt "'a.w' can
 group 'a, b' '{at: l1, sizes: {oy: 2}, slide: {t: oy}}' 'reduce: {a: {ic: 1}}'
 expect 2 eval chain.yaml -m two.yaml --mapping=map.yaml; says err.txt "'t' cannot slide along 'oy' in 'l1': it is added up there in pieces"
 
+# Three convolutions of 56 x 56 x 64 bytes in four tiles: halos made again cost 37'158'912 points for 802'816 bytes, which is even at 324/7
+# points a byte; kept, they are two rows of each tensor.
+machine '[{name: dram, size: unlimited}, {name: l1, size: 1900 KiB}]' '{name: dma, between: [dram, l1], cost: {latency: 0, per_cycle: 32}}' \
+    '{name: pe, computes: multiply-add, memory: l1, cost: {latency: 0, per_cycle: 2048}}' >npu.yaml
+{
+    printf 'workload: three\nops:\n'
+    for i in 0 1 2; do
+        printf '  - {name: c%d, op: conv, shape: [64, 56, 56], out: 64, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, accumulator: i32, inputs: {ifm: t%d}, output: t%d}\n' $i $i $((i + 1))
+    done
+} >three.yaml
+group 'c0, c1, c2' '{at: l1, tiles: {oy: 4}}'
+expect 0 eval three.yaml -m npu.yaml --mapping=map.yaml --json
+for fact in '"points": 383975424' '"points_once": 346816512' '"saved_bytes": 802816' '"even": {"points": 324, "bytes": 7}' '"kept_bytes": 0'; do says out.txt "$fact"; done
+group 'c0, c1, c2' '{at: l1, tiles: {oy: 4}, slide: {t0: oy, t1: oy, t2: oy}}'
+expect 0 eval three.yaml -m npu.yaml --mapping=map.yaml --json
+for fact in '"points": 346816512' '"points_once": 346816512' '"kept_bytes": 21504' '"kept_bytes": 7168'; do says out.txt "$fact"; done
+
 # What a group makes and reads is stored besides where others read it: whatever its halo, and not if it does not make all of it.
 cat >shared.yaml <<'YAML'
 workload: shared
