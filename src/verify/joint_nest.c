@@ -561,7 +561,7 @@ tw_joint_part tw_joint_region(const tw_joint_judge *j, const tw_joint_group *g, 
     if (h->slide.is) return h->next;
     if (h->outward && h->through == 0) h = &g->hold[g->op[h->maker].hold[tw_op_output(g->op[h->maker].op)]];
     if (h->slide.is) return h->slide.fresh; /* on the way out it is as it was made */
-    if (!sub) return g->slides ? tw_joint_asked(j, g, h) : read_of(g, shape, h->tensor, h->depth);
+    if (!sub) return g->slides ? tw_joint_asked(j, g, h) : read_through(g, shape, h, h->depth, false);
     const tw_op *op = g->op[h->divided_by].op;
     for (int o = 0; o < tw_op_output(op); o++) {
         if (op->operand[o].tensor != h->tensor) continue;

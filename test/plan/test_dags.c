@@ -29,9 +29,9 @@ typedef struct draw {
     node op[MOST_OPS];
     int64_t shape[MOST_TENSORS][AXES];
     int maker[MOST_TENSORS], n_readers[MOST_TENSORS];
-    bool l2, acc, limited, refused;
-    bool slides, plain;       /* some window slides; windows are as counting finds them */
-    bool slide[MOST_TENSORS]; /* of the last group */
+    bool l2, acc, rf, vector, limited, refused; /* of the machine; there is a reason not to have a plan */
+    bool slides, plain;                         /* some window slides; windows are as counting finds them */
+    bool slide[MOST_TENSORS];                   /* of the last group */
     int n_groups, n_cuts, cut[AXES];
     int64_t size[AXES]; /* of the cuts */
 } draw;
@@ -266,13 +266,18 @@ static void draw_graph(draw *d)
 
 static void draw_machine(draw *d)
 {
+    const char *feed = "";
     static const char *const limit[] = {", pad_limit: half-kernel", ", tile_multiple: 2", ", min_tile: 2"};
     d->limited = toss(d, 6);
     d->l2 = toss(d, 4);
     d->acc = toss(d, 3);
+    d->rf = d->acc && toss(d, 2);
+    d->vector = d->acc && toss(d, 2);
+    if (d->rf) feed = "  - {name: feed, between: [l1, rf], carries: in, cost: {latency: 1, per_cycle: 16}}\n";
     add(d->machine, "machine: drawn\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited}\n");
     if (d->l2) add(d->machine, "  - {name: l2, size: unlimited, align: 4}\n");
     add(d->machine, "  - {name: l1, size: unlimited, align: %d}\n", (int)pick(d, 1, 16));
+    if (d->rf) add(d->machine, "  - {name: rf, size: unlimited, holds: inputs}\n");
     if (d->acc) add(d->machine, "  - {name: acc, size: unlimited, holds: output}\n");
     add(d->machine, "engines:\n");
     if (d->l2) add(d->machine, "  - {name: main, between: [dram, l2], cost: {latency: 9, per_cycle: 8}}\n");
@@ -292,6 +297,13 @@ static void draw_machine(draw *d)
         "%d}%s%s}\n",
         d->acc ? "acc" : "l1", (int)pick(d, 1, 64), toss(d, 4) ? ", writes: end" : "",
         d->limited ? limit[pick(d, 0, 2)] : "");
+    add(d->machine, "%s", feed);
+    if (d->vector)
+        add(d->machine,
+            "  - {name: vector, computes: [multiply-add, add, max, map], memory: l1, memories: [%sl1], cost: "
+            "{latency: "
+            "1, per_cycle: 9}}\n",
+            d->l2 ? "l2, " : "");
 }
 
 /* Which loops of an operator are cut, in which order. */
@@ -361,7 +373,12 @@ static void draw_group(draw *d, span g)
     const char *gap = "";
     add(d->mapping, "  - name: g%d\n    ops: [", g.first);
     for (int i = g.first; i < g.end; i++) add(d->mapping, "%so%d", i > g.first ? ", " : "", i);
-    add(d->mapping, "]\n    levels:\n%s      - {at: l1, sizes: {", d->l2 ? "      - {at: l2}\n" : "");
+    add(d->mapping, "]\n");
+    for (int i = g.first; i < g.end && d->vector; i++, gap = ", ")
+        add(d->mapping, "%so%d: %s", *gap ? gap : "    engines: {", i, toss(d, 2) ? "core" : "vector");
+    if (*gap) add(d->mapping, "}\n");
+    gap = "";
+    add(d->mapping, "    levels:\n%s      - {at: l1, sizes: {", d->l2 ? "      - {at: l2}\n" : "");
     draw_cuts(d, &d->op[g.end - 1]);
     for (int i = 0; i < d->n_cuts; i++, gap = ", ")
         add(d->mapping, "%s%s: %d", gap, loop_name[d->cut[i]], (int)d->size[i]);
@@ -538,6 +555,7 @@ static bool is_reason(const tw_context *ctx, draw *d)
 {
     const char *why = tw_context_message(ctx, 0);
     d->refused = (d->n_groups > 1 && strstr(why, "which does not make")) ||
+                 strstr(why, "is read in several memories") ||
                  (d->limited &&
                   (strstr(why, "of padding") || strstr(why, "needs a multiple") || strstr(why, "needs at least")));
     return d->refused;
