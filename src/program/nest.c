@@ -307,17 +307,26 @@ static tw_status open_stays(builder *b)
     return TW_OK;
 }
 
-/* What an operator reads is held at least as long as what it makes of it; on the way out of what is read inside, where nobody reads it, it is
- * held as long as where it is made. */
+/* What operator k makes and others of the group read is made, held and read in step: as long as where it stays longest. On the way out, where
+ * nobody reads it, it is held as long. */
+static int hold_in_step(tw_nest *nest, int k)
+{
+    int depth = nest->stay[nest->op[k].made].depth;
+    for (int s = 0; s < nest->n_stays; s++)
+        if (nest->stay[s].maker == k && nest->stay[s].readers) depth = (int)tw_min(depth, nest->stay[s].depth);
+    for (int s = 0; s < nest->n_stays; s++)
+        if (nest->stay[s].maker == k) nest->stay[s].depth = depth;
+    return depth;
+}
+
+/* What an operator reads is held at least as long as what it makes of it. */
 static void hold_longer(tw_nest *nest)
 {
-    for (int k = nest->n_ops - 2; k >= 0; k--)
+    for (int k = nest->n_ops - 2; k >= 0; k--) {
+        int depth = hold_in_step(nest, k);
         for (int s = 0; s < nest->n_stays; s++)
-            if (nest->stay[s].readers >> k & 1)
-                nest->stay[s].depth = (int)tw_min(nest->stay[s].depth, nest->stay[nest->op[k].made].depth);
-    for (int s = 0; s < nest->n_stays; s++)
-        if (nest->stay[s].maker >= 0 && nest->stay[s].maker < nest->n_ops - 1 && nest->stay[s].readers == 0)
-            nest->stay[s].depth = nest->stay[nest->op[nest->stay[s].maker].made].depth;
+            if (nest->stay[s].readers >> k & 1) nest->stay[s].depth = (int)tw_min(nest->stay[s].depth, depth);
+    }
 }
 
 /* ---- what follows for each stay ---- */
@@ -608,25 +617,6 @@ static bool carries_ahead(const tw_nest *nest)
     return false;
 }
 
-/* What never leaves the group is made, held and read in step. */
-static tw_status check_inside(const builder *b)
-{
-    const tw_nest *nest = b->nest;
-    for (int s = 0; s < nest->n_stays; s++) {
-        const tw_stay *stay = &nest->stay[s];
-        if (stay->maker < 0 || stay->maker == nest->n_ops - 1) continue;
-        const tw_stay *made = &nest->stay[nest->op[stay->maker].made];
-        if (stay->depth != made->depth)
-            return tw_diag_infeasible(
-                b->diag, stay->loc,
-                "'%s' never leaves group '%s': it is held in '%s' while %d cuts stand still and in "
-                "'%s' while %d do, which must be the same",
-                tensor_name(nest, stay->tensor), nest->map->name, memory_name(nest, made->memory), made->depth,
-                memory_name(nest, stay->memory), stay->depth);
-    }
-    return TW_OK;
-}
-
 /* What others read, too, leaves from where all that is made of it comes. */
 static tw_status check_leaving(const builder *b)
 {
@@ -646,7 +636,6 @@ static tw_status settle(builder *b)
     tw_nest *nest = b->nest;
     hold_longer(nest);
     find_loops(nest);
-    TW_TRY(check_inside(b));
     TW_TRY(check_leaving(b));
     nest->depths = (uint64_t)1 << nest->n_places;
     for (int s = 0; s < nest->n_stays; s++) {

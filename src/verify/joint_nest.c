@@ -238,18 +238,27 @@ static void note_readers(tw_joint_group *g)
                 g->hold[h].through |= 1u << i;
 }
 
+/* What is made inside stays equally long wherever it is, as long as where it stays longest and is read; on its way out as long, too. */
+static void settle_made(tw_joint_group *g, int number)
+{
+    tw_joint_op *o = &g->op[number];
+    o->depth = g->hold[o->hold[tw_op_output(o->op)]].depth;
+    for (int h = 0; h < g->n_holds; h++)
+        if (g->hold[h].maker == number && g->hold[h].through != 0 && g->hold[h].depth < o->depth)
+            o->depth = g->hold[h].depth;
+    for (int h = 0; h < g->n_holds; h++)
+        if (g->hold[h].maker == number) g->hold[h].depth = o->depth;
+}
+
 /* An operator that makes something for several steps at once needs its inputs as long. */
 static void settle_depths(tw_joint_group *g)
 {
     for (int i = g->n_ops - 2; i >= 0; i--) {
-        tw_joint_op *o = &g->op[i];
-        o->depth = g->hold[o->hold[tw_op_output(o->op)]].depth;
+        settle_made(g, i);
         for (int h = 0; h < g->n_holds; h++)
-            if ((g->hold[h].through >> i & 1) && g->hold[h].depth > o->depth) g->hold[h].depth = o->depth;
+            if ((g->hold[h].through >> i & 1) && g->hold[h].depth > g->op[i].depth)
+                g->hold[h].depth = g->op[i].depth;
     }
-    for (int h = 0; h < g->n_holds; h++) /* what nobody reads on its way out stays as long as where it was made */
-        if (g->hold[h].outward && g->hold[h].through == 0 && g->hold[h].maker < g->n_ops - 1)
-            g->hold[h].depth = g->op[g->hold[h].maker].depth;
 }
 
 /* All that read the tensor are operands of one operator, and depend on the loops that it divides: then its number. */

@@ -354,8 +354,8 @@ static void add_names(draw *d, span g, const char *key, bool sliding, const char
 /* Rows or columns are what windows slide along; what changes further inside is held together. */
 static void draw_slides(draw *d, span g)
 {
-    int last = (int)tw_max(0, d->n_cuts - 1), place = d->acc ? last : (int)pick(d, 0, last),
-        policy = (int)pick(d, 0, 2), loop = d->n_cuts > 0 ? d->cut[place] : 0; /* again, kept, mixed */
+    int last = (int)tw_max(0, d->n_cuts - 1), place = (int)pick(d, 0, last), policy = (int)pick(d, 0, 2),
+        loop = d->n_cuts > 0 ? d->cut[place] : 0; /* again, kept, mixed */
     bool any = false;
     memset(d->slide, 0, sizeof d->slide);
     if (loop == 0 || policy == 0) return;
@@ -561,6 +561,32 @@ static bool is_reason(const tw_context *ctx, draw *d)
     return d->refused;
 }
 
+/* A mapping as it is printed; the caller frees it. */
+static char *print_mapping(tw_context *ctx, const tw_mapping *mapping, const tw_model *model,
+                           const tw_machine *machine)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    CHECK_EQ(tw_mapping_print_to(ctx, mapping, model, machine, out), TW_OK);
+    fclose(out);
+    return text;
+}
+
+/* What is printed reads as what it was, and is printed as before. */
+static bool reads_back(tw_context *ctx, const tw_mapping *mapping, const tw_model *model, const tw_machine *machine)
+{
+    const tw_mapping *again;
+    char *first = print_mapping(ctx, mapping, model, machine), *second = NULL;
+    bool same = tw_mapping_parse(ctx, model, machine, "printed", first, &again) == TW_OK;
+    if (same) second = print_mapping(ctx, again, model, machine);
+    same = same && strcmp(first, second) == 0;
+    free(first);
+    free(second);
+    return same;
+}
+
 static bool judge(draw *d, tw_context *ctx)
 {
     const tw_model *model;
@@ -572,6 +598,7 @@ static bool judge(draw *d, tw_context *ctx)
     if (tw_model_parse(ctx, "workload", d->workload, &model) != TW_OK ||
         tw_machine_parse(ctx, "machine", d->machine, &machine) != TW_OK ||
         tw_mapping_parse(ctx, model, machine, "mapping", d->mapping, &mapping) != TW_OK ||
+        !reads_back(ctx, mapping, model, machine) ||
         (status = tw_plan_eval(ctx, model, machine, mapping, &plan)) != TW_OK)
         return status == TW_INFEASIBLE && is_reason(ctx, d);
     status = tw_plan_verify(ctx, plan, 0, NULL, &verdict);
