@@ -36,6 +36,20 @@ bool tw_group_is_inside(const tw_group_map *group, const tw_model *model, int te
     return maker >= 0 && maker < group->n_ops - 1;
 }
 
+static bool has_op(const tw_group_map *group, int op)
+{
+    for (int i = 0; i < group->n_ops; i++)
+        if (group->op[i].op == op) return true;
+    return false;
+}
+
+bool tw_group_is_stored(const tw_group_map *group, const tw_model *model, int tensor)
+{
+    for (int r = 0; r < model->n_ops && tw_group_is_inside(group, model, tensor); r++)
+        if (!has_op(group, r) && reads(&model->op[r], tensor)) return true;
+    return false;
+}
+
 const tw_hold *tw_group_find_hold(const tw_group_map *group, int tensor, int memory)
 {
     for (int h = 0; h < group->n_holds; h++)
@@ -123,6 +137,7 @@ int tw_group_chain(const tw_grouping *c, const tw_group_map *group, int op, int 
     int tensor = is->operand[operand].tensor, maker = tw_group_maker(group, c->model, tensor), first = 1;
     int n = path_of(c, &group->op[op], operand, memory);
     if (!tw_group_is_inside(group, c->model, tensor)) return drop(memory, n, 1);
+    if (maker == op && tw_group_is_stored(group, c->model, tensor)) return drop(memory, n, 1);
     if (maker == op) return drop(memory, n, (int)tw_max(1, first_meeting(c, group, op)));
     int out[TW_MAX_MEMORIES], at = meeting(c, &group->op[maker], &group->op[op], operand);
     path_of(c, &group->op[maker], tw_op_output(op_of(c->model, group, maker)), out);
@@ -210,24 +225,19 @@ static tw_status check_made_before(const judge *j, int i)
     return TW_OK;
 }
 
-/* What a producer makes stays inside. */
+/* What a producer makes is read inside, and perhaps outside, too. */
 static tw_status check_readers(const judge *j, int i)
 {
     const tw_op *op = judged_op(j, i), *driver = judged_op(j, j->group->n_ops - 1);
-    const tw_model *model = j->c->model;
     unsigned inside = 0;
     for (int k = i + 1; k < j->group->n_ops; k++) inside += reads(judged_op(j, k), output_of(op));
     if (inside == 0)
         return tw_diag_error(j->diag, AT(j, op[i]), "nobody in the group reads what '%s' makes, and '%s' drives it",
                              op->name, driver->name);
-    for (int r = 0; r < model->n_ops; r++) {
-        bool member = false;
-        for (int k = 0; k < j->group->n_ops; k++) member |= j->group->op[k].op == r;
-        if (!member && reads(&model->op[r], output_of(op)))
-            return tw_diag_error(j->diag, AT(j, op[i]),
-                                 "'%s' is made and read inside the group, and read by '%s' outside of it",
-                                 tensor_name(j, output_of(op)), model->op[r].name);
-    }
+    if (j->group->part_loop >= 0 && tw_group_is_stored(j->group, j->c->model, output_of(op)))
+        return tw_diag_error(j->diag, AT(j, op[i]),
+                             "'%s' is read outside of the group, too, which has only a part of the work of '%s'",
+                             tensor_name(j, output_of(op)), driver->name);
     return TW_OK;
 }
 
@@ -658,12 +668,14 @@ static tw_status check_sources(const tw_grouping *c, int group)
     judge j = judge_of(c, group);
     for (int late = group + 1; late < c->n; late++) {
         const tw_group_map *l = &c->group[late];
-        int tensor = output_of(op_of(c->model, l, l->n_ops - 1));
-        for (int i = 0; i < g->n_ops; i++)
-            if (reads(op_of(c->model, g, i), tensor) && tw_group_maker(g, c->model, tensor) < 0)
-                return tw_diag_error(c->diag, AT(&j, op[i]),
-                                     "'%s' reads '%s', which group '%s' makes only behind it",
-                                     op_of(c->model, g, i)->name, c->model->tensor[tensor].name, l->name);
+        for (int i = 0; i < g->n_ops * l->n_ops; i++) {
+            const tw_op *reader = op_of(c->model, g, i / l->n_ops);
+            int tensor = output_of(op_of(c->model, l, i % l->n_ops));
+            if (reads(reader, tensor) && tw_group_maker(g, c->model, tensor) < 0)
+                return tw_diag_error(c->diag, AT(&j, op[i / l->n_ops]),
+                                     "'%s' reads '%s', which group '%s' makes only behind it", reader->name,
+                                     c->model->tensor[tensor].name, l->name);
+        }
     }
     return TW_OK;
 }

@@ -29,8 +29,9 @@ typedef struct tw_grouping {
 
 /* Which of the group's operators makes the tensor; -1: none, it is an input. */
 int tw_group_maker(const tw_group_map *group, const tw_model *model, int tensor);
-/* Whether it is made and read inside the group, so that it never goes to memory 0. */
+/* Whether it is made and read inside the group; and whether others read it, too, so that it goes to memory 0 besides. */
 bool tw_group_is_inside(const tw_group_map *group, const tw_model *model, int tensor);
+bool tw_group_is_stored(const tw_group_map *group, const tw_model *model, int tensor);
 /* What the mapping says about the tensor in the memory, NULL: nothing. */
 const tw_hold *tw_group_find_hold(const tw_group_map *group, int tensor, int memory);
 /* How many cuts stand still while the memory holds the tensor: as the hold says or, by default, up to the level of the memory; of one

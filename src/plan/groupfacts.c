@@ -43,15 +43,6 @@ static int maker_of(const tw_nest *nest, int tensor)
     return -1;
 }
 
-/* Of the holds of the tensor, the innermost that changes most often; -1: the group does not touch it. */
-static int innermost(const tw_nest *nest, int tensor)
-{
-    int best = -1;
-    for (int s = 0; s < nest->n_stays; s++)
-        if (nest->stay[s].tensor == tensor && (best < 0 || nest->stay[s].depth >= nest->stay[best].depth)) best = s;
-    return best;
-}
-
 static int tensor_at(const tw_nest *nest, int i)
 {
     int t = 0;
@@ -59,11 +50,20 @@ static int tensor_at(const tw_nest *nest, int i)
     return t - 1;
 }
 
-/* What is made inside is neither stored nor, by all that read it here, loaded. */
+/* Whether it goes to the outermost memory. */
+static bool leaves(const tw_nest *nest, int tensor)
+{
+    for (int s = 0; s < nest->n_stays; s++)
+        if (nest->stay[s].tensor == tensor && nest->stay[s].drain >= 0) return true;
+    return false;
+}
+
+/* What is made inside is not loaded and, unless others read it, too, not stored. */
 static int64_t saved_bytes(const tw_nest *nest, int tensor)
 {
     int maker = maker_of(nest, tensor);
-    return maker < 0 || maker == nest->n_ops - 1 ? 0 : 2 * nest->model->tensor[tensor].bytes;
+    if (maker < 0 || maker == nest->n_ops - 1) return 0;
+    return (leaves(nest, tensor) ? 1 : 2) * nest->model->tensor[tensor].bytes;
 }
 
 /* What stays of the tensor from step to step, in bytes: where several holds of it slide, in the first. */
@@ -138,15 +138,33 @@ typedef struct spans { /* of one tensor */
     int64_t lo[TW_MAX_TENSOR_AXES], hi[TW_MAX_TENSOR_AXES], fresh[TW_MAX_TENSOR_AXES];
 } spans;
 
+/* What the holds of the tensor hold together that change most often; false: nothing. */
+static bool window_of(const tw_nest_walk *w, int tensor, tw_region *out)
+{
+    int depth = -1;
+    bool any = false;
+    for (int s = 0; s < w->nest->n_stays; s++)
+        if (w->nest->stay[s].tensor == tensor) depth = (int)tw_max(depth, w->nest->stay[s].depth);
+    for (int s = 0; s < w->nest->n_stays; s++) {
+        if (w->nest->stay[s].tensor != tensor || w->nest->stay[s].depth < depth || w->elems[s] == 0) continue;
+        for (int a = 0; a < w->nest->model->tensor[tensor].n_axes; a++) {
+            tw_span is = w->region[s].axis[a], *to = &out->axis[a];
+            *to = any ? (tw_span){tw_min(to->lo, is.lo), tw_max(to->hi, is.hi)} : is;
+        }
+        any = true;
+    }
+    return any;
+}
+
 /* Where a window lies, and how far its end is behind that of the step before; where that went back, all of it is new. */
 static void show_window(const tw_nest_walk *w, int tensor, spans *at, tw_group_window *out)
 {
-    int s = innermost(w->nest, tensor);
-    bool before = out->any;
+    tw_region region;
+    bool before = out->any, any = window_of(w, tensor, &region);
     spans was = *at;
-    *out = (tw_group_window){w->elems[s] > 0, w->nest->model->tensor[tensor].n_axes, at->lo, at->hi, at->fresh};
+    *out = (tw_group_window){any, w->nest->model->tensor[tensor].n_axes, at->lo, at->hi, at->fresh};
     for (int a = 0; a < out->n_axes; a++) {
-        tw_span span = out->any ? w->region[s].axis[a] : (tw_span){0, 0};
+        tw_span span = any ? region.axis[a] : (tw_span){0, 0};
         bool goes_on = before && was.hi[a] <= span.hi && was.lo[a] <= span.lo;
         at->lo[a] = span.lo;
         at->hi[a] = span.hi;

@@ -4,6 +4,7 @@
  * compute engines take the tiles; then addresses. */
 #include "program/nest.h"
 
+#include "mapping/groups.h"
 #include "mapping/taken.h"
 #include "program/lanes.h"
 #include "program/nestshare.h"
@@ -26,8 +27,10 @@ typedef struct builder {
     tw_diag *diag;
     int room; /* stays that there is room for */
     int64_t
-        sharing[TW_MAX_GROUP_OPS]; /* of each operator: lanes with sums of the same elements, 0: not known yet */
-    tw_slide_rows *rows;           /* of each stay */
+        sharing[TW_MAX_GROUP_OPS];    /* of each operator: lanes with sums of the same elements, 0: not known yet */
+    tw_slide_rows *rows;              /* of each stay */
+    uint8_t *marks[TW_MAX_GROUP_OPS]; /* what leaves besides the output: a bit for each element that was made, */
+    int64_t missing[TW_MAX_GROUP_OPS]; /* and how many were not */
 } builder;
 
 static const tw_platform_view *view_of(const tw_nest *nest, int k)
@@ -134,6 +137,7 @@ static void settle_hold(const tw_nest *nest, tw_stay *s)
     const tw_group_map *map = nest->map;
     s->depth = map->n_cuts;
     s->slots = 1;
+    s->slides = false;
     s->loc = map->loc;
     for (int l = map->n_levels - 1; l >= 0; l--)
         if (map->level[l].memory >= s->memory) s->depth = map->level[l].depth, s->loc = map->level[l].loc;
@@ -337,23 +341,46 @@ static tw_status open_output(builder *b)
     return TW_OK;
 }
 
+/* Whether what operator k makes goes to memory 0: the output of the group, and what others read, too. */
+static bool leaves(const tw_nest *nest, int k)
+{
+    return k == nest->n_ops - 1 ||
+           tw_group_is_stored(nest->map, nest->model, nest->op[k].op->operand[tw_op_output(nest->op[k].op)].tensor);
+}
+
 static tw_status open_stays(builder *b)
 {
     tw_nest *nest = b->nest;
+    int ignored;
     for (int k = 0; k < nest->n_ops; k++) {
         TW_TRY(open_made(b, k));
         for (int o = 0; o < tw_op_output(nest->op[k].op); o++) TW_TRY(open_input(b, k, o));
     }
+    for (int k = 0; k < nest->n_ops - 1; k++)
+        if (leaves(nest, k)) TW_TRY(go_out(b, k, 0, &ignored));
     return open_output(b);
+}
+
+/* What operator k makes and others of the group read is made, held and read in step: as long as where it stays longest. On the way out, where
+ * nobody reads it, it is held as long. */
+static int hold_in_step(tw_nest *nest, int k)
+{
+    int depth = nest->stay[nest->op[k].made].depth;
+    for (int s = 0; s < nest->n_stays; s++)
+        if (nest->stay[s].maker == k && nest->stay[s].readers) depth = (int)tw_min(depth, nest->stay[s].depth);
+    for (int s = 0; s < nest->n_stays; s++)
+        if (nest->stay[s].maker == k) nest->stay[s].depth = depth;
+    return depth;
 }
 
 /* What an operator reads is held at least as long as what it makes of it. */
 static void hold_longer(tw_nest *nest)
 {
-    for (int k = nest->n_ops - 2; k >= 0; k--)
+    for (int k = nest->n_ops - 2; k >= 0; k--) {
+        int depth = hold_in_step(nest, k);
         for (int s = 0; s < nest->n_stays; s++)
-            if (nest->stay[s].readers >> k & 1)
-                nest->stay[s].depth = (int)tw_min(nest->stay[s].depth, nest->stay[nest->op[k].made].depth);
+            if (nest->stay[s].readers >> k & 1) nest->stay[s].depth = (int)tw_min(nest->stay[s].depth, depth);
+    }
 }
 
 /* ---- what follows for each stay ---- */
@@ -649,21 +676,16 @@ static bool carries_ahead(const tw_nest *nest)
     return false;
 }
 
-/* What never leaves the group is made, held and read in step. */
-static tw_status check_inside(const builder *b)
+/* What others read, too, leaves from where all that is made of it comes. */
+static tw_status check_leaving(const builder *b)
 {
     const tw_nest *nest = b->nest;
-    for (int s = 0; s < nest->n_stays; s++) {
-        const tw_stay *stay = &nest->stay[s];
-        if (stay->maker < 0 || stay->maker == nest->n_ops - 1) continue;
-        const tw_stay *made = &nest->stay[nest->op[stay->maker].made];
-        if (stay->depth != made->depth)
-            return tw_diag_infeasible(
-                b->diag, stay->loc,
-                "'%s' never leaves group '%s': it is held in '%s' while %d cuts stand still and in "
-                "'%s' while %d do, which must be the same",
-                tensor_name(nest, stay->tensor), nest->map->name, memory_name(nest, made->memory), made->depth,
-                memory_name(nest, stay->memory), stay->depth);
+    for (int k = 0; k < nest->n_ops - 1; k++) {
+        const tw_stay *made = &nest->stay[nest->op[k].made];
+        if (!leaves(nest, k) || !made->direct || made->direct == made->readers) continue;
+        return tw_diag_infeasible(b->diag, nest->map->loc,
+                                  "'%s' is read in several memories of group '%s', and outside of it",
+                                  tensor_name(nest, made->tensor), nest->map->name);
     }
     return TW_OK;
 }
@@ -673,7 +695,7 @@ static tw_status settle(builder *b)
     tw_nest *nest = b->nest;
     hold_longer(nest);
     find_loops(nest);
-    TW_TRY(check_inside(b));
+    TW_TRY(check_leaving(b));
     nest->depths = (uint64_t)1 << nest->n_places;
     for (int s = 0; s < nest->n_stays; s++) {
         TW_TRY(settle_stay(b, &nest->stay[s]));
@@ -784,10 +806,74 @@ static tw_status check_padding(const builder *b, const tw_nest_op *op, const tw_
                 return tw_diag_infeasible(
                     b->diag, op->op->loc,
                     "a tile of '%s' has %" PRId64 " elements of padding, engine '%s' takes at most "
-                    "%" PRId64 " for a kernel of %" PRId64,
+                    "%" PRId64 " for a kernel of %" PRId64 "; the padding must be materialised",
                     op->op->operand[o].name, tw_max(lo, hi), engine->name, kernel / 2, kernel);
         }
     return TW_OK;
+}
+
+/* What operator k executes in a step, in pieces of its reductions. */
+static const tw_box *run_box(const tw_nest *nest, const tw_nest_walk *w, int k)
+{
+    return tw_nest_box(w, k, k == nest->n_ops - 1 ? nest->n_places : nest->stay[nest->op[k].made].depth);
+}
+
+static bool is_idle(const tw_op *op, const tw_box *box)
+{
+    for (int l = 0; l < op->n_loops; l++)
+        if (box->span[l].lo >= box->span[l].hi) return true;
+    return false;
+}
+
+static tw_status refuse_made(const builder *b, const tw_nest_op *op, int l, int64_t len, const tw_taken *taken)
+{
+    const tw_engine *engine = &op->machine->engine[op->machine->compute];
+    const char *loop = op->op->loop[l].name, *made = op->op->name;
+    if (taken->tiles.n_list > 0)
+        return tw_diag_infeasible(b->diag, b->nest->map->loc,
+                                  "a tile of loop '%s' of '%s' has %" PRId64
+                                  " points, which is none of the sizes that engine '%s' takes",
+                                  loop, made, len, engine->name);
+    if (len < engine->min_tile)
+        return tw_diag_infeasible(b->diag, b->nest->map->loc,
+                                  "a tile of loop '%s' of '%s' has %" PRId64
+                                  " points, engine '%s' needs at least %" PRId64,
+                                  loop, made, len, engine->name, engine->min_tile);
+    return tw_diag_infeasible(b->diag, b->nest->map->loc,
+                              "a tile of loop '%s' of '%s' has %" PRId64
+                              " points, engine '%s' needs a multiple of %" PRId64 " in all but the last",
+                              loop, made, len, engine->name, taken->step);
+}
+
+/* What a producer executes follows from what is read of it: its engine has to take that, too, along loops of which it is a part. */
+static tw_status check_made(const builder *b, const tw_nest_op *op, const tw_box *box)
+{
+    const tw_engine *engine = &op->machine->engine[op->machine->compute];
+    for (int l = 0; l < op->op->n_loops; l++) {
+        int64_t extent = op->op->loop[l].extent,
+                len = op->op->loop[l].reduces ? op->reduce[l] : tw_span_len(box->span[l]);
+        bool whole = len == extent, last = !op->op->loop[l].reduces && box->span[l].hi == extent;
+        tw_taken taken = tw_taken_of(engine, op->op, l);
+        bool short_of = !whole && !last && len < engine->min_tile;
+        if (short_of || (whole || last ? len > taken.last : !tw_number_allows(&taken.tiles, len)))
+            return refuse_made(b, op, l, len, &taken);
+        if (op->machine->pads && !whole)
+            return tw_diag_infeasible(b->diag, b->nest->map->loc,
+                                      "machine '%s' pads loops to whole tiles, which groups do not do: a tile of "
+                                      "loop '%s' of '%s' has %" PRId64 " points",
+                                      op->machine->name, op->op->loop[l].name, op->op->name, len);
+    }
+    return TW_OK;
+}
+
+/* What an operator of the group executes in a step is such as its engine takes. */
+static tw_status check_run(const builder *b, const tw_nest_walk *w, int k)
+{
+    const tw_nest_op *op = &b->nest->op[k];
+    const tw_box *box = run_box(b->nest, w, k);
+    if (is_idle(op->op, box)) return TW_OK;
+    if (k < b->nest->n_ops - 1) TW_TRY(check_made(b, op, box));
+    return check_padding(b, op, box);
 }
 
 /* Sums of one element lie in the same lanes whatever piece of the reduction is executed. */
@@ -876,7 +962,7 @@ static tw_status measure_step(builder *b, const tw_nest_walk *w)
     TW_TRY(check_cuts(b, w));
     TW_TRY(check_tile(b, w));
     for (int k = 0; k < nest->n_ops; k++) {
-        TW_TRY(check_padding(b, &nest->op[k], tw_nest_box(w, k, nest->n_places)));
+        TW_TRY(check_run(b, w, k));
         TW_TRY(check_sharing(b, w, k));
     }
     for (int s = 0; s < nest->n_stays; s++) {
@@ -915,13 +1001,71 @@ static tw_status check_first(const builder *b)
     return TW_OK;
 }
 
+/* ---- what others read, too ---- */
+
+/* Marks the elements of a region of a tensor that were not made so far; how many these are. */
+static int64_t mark_region(const tw_tensor *tensor, const tw_region *region, uint8_t *made)
+{
+    int64_t at[TW_MAX_AXES], n = 0;
+    int last = tensor->n_axes - 1, a;
+    for (a = 0; a <= last; a++) at[a] = region->axis[a].lo;
+    do {
+        int64_t row = 0;
+        for (a = 0; a < last; a++) row = (row + at[a]) * tensor->extent[a + 1];
+        for (int64_t e = row + region->axis[last].lo; e < row + region->axis[last].hi; e++) {
+            n += !(made[e / 8] >> e % 8 & 1);
+            made[e / 8] |= (uint8_t)(1u << e % 8);
+        }
+        for (a = last - 1; a >= 0 && ++at[a] >= region->axis[a].hi; a--) at[a] = region->axis[a].lo;
+    } while (a >= 0);
+    return n;
+}
+
+/* The elements of what leaves, each with a bit. */
+static tw_status open_marks(builder *b, tw_arena *scratch)
+{
+    const tw_nest *nest = b->nest;
+    for (int k = 0; k < nest->n_ops - 1; k++) {
+        if (!leaves(nest, k)) continue;
+        b->missing[k] = tw_tensor_elems(&nest->model->tensor[nest->stay[nest->op[k].made].tensor]);
+        TW_ALLOC(scratch, b->marks[k], b->missing[k] / 8 + 1);
+    }
+    return TW_OK;
+}
+
+static void mark_made(builder *b, const tw_nest_walk *w)
+{
+    const tw_nest *nest = b->nest;
+    tw_region region;
+    for (int k = 0; k < nest->n_ops - 1; k++)
+        if (b->marks[k] && tw_nest_asked(w, nest->op[k].made, &region) > 0)
+            b->missing[k] -=
+                mark_region(&nest->model->tensor[nest->stay[nest->op[k].made].tensor], &region, b->marks[k]);
+}
+
+static tw_status check_missing(const builder *b)
+{
+    const tw_nest *nest = b->nest;
+    for (int k = 0; k < nest->n_ops - 1; k++)
+        if (b->missing[k] > 0)
+            return tw_diag_infeasible(
+                b->diag, nest->map->loc,
+                "'%s' is read outside of group '%s', too, which does not make %" PRId64 " of its elements",
+                tensor_name(nest, nest->stay[nest->op[k].made].tensor), nest->map->name, b->missing[k]);
+    return TW_OK;
+}
+
 static tw_status measure(builder *b, tw_arena *scratch)
 {
     tw_nest_walk w;
+    TW_TRY(open_marks(b, scratch));
     TW_TRY(tw_nest_walk_init(&w, b->nest, scratch));
     TW_ALLOC(scratch, b->rows, b->nest->n_stays);
-    for (; !w.done; tw_nest_walk_next(&w), b->nest->n_steps++) TW_TRY(measure_step(b, &w));
-    return TW_OK;
+    for (; !w.done; tw_nest_walk_next(&w), b->nest->n_steps++) {
+        TW_TRY(measure_step(b, &w));
+        mark_made(b, &w);
+    }
+    return check_missing(b);
 }
 
 static tw_status build_nest(builder *b, const tw_work *work)
@@ -942,9 +1086,11 @@ static tw_status build_nest(builder *b, const tw_work *work)
 
 /* ---- all groups ---- */
 
-static bool makes(const tw_nest *nest, int tensor)
+bool tw_nest_makes(const tw_nest *nest, int tensor)
 {
     const tw_op *driver = nest->op[nest->n_ops - 1].op;
+    for (int s = 0; s < nest->n_stays; s++)
+        if (nest->stay[s].tensor == tensor && nest->stay[s].drain >= 0) return true;
     return driver->operand[tw_op_output(driver)].tensor == tensor;
 }
 
@@ -954,7 +1100,7 @@ static void find_crossing(tw_nest *nest, const tw_nest *all, int group)
     for (int g = 0; g < group; g++)
         for (int s = 0; s < nest->n_stays; s++) {
             tw_stay *stay = &nest->stay[s];
-            if (stay->maker >= 0 || !makes(&all[g], stay->tensor)) continue;
+            if (stay->maker >= 0 || !tw_nest_makes(&all[g], stay->tensor)) continue;
             stay->crosses = stay->comes = true;
             for (int i = 0; i < all[g].n_stays; i++)
                 all[g].stay[i].crosses |= all[g].stay[i].tensor == stay->tensor;

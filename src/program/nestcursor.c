@@ -395,7 +395,7 @@ static bool send(tw_nest_cursor *c, int s, int to)
     int engine = to < 0 ? stay->drain : c->nest->stay[to].engine;
     tw_region region = c->now.region[s];
     bool inside = stay->maker < c->nest->n_ops - 1;
-    if (to >= 0 && inside && c->nest->any_slides && tw_nest_asked(&c->now, to, &region) == 0) return true;
+    if (inside && c->nest->any_slides && tw_nest_asked(&c->now, to < 0 ? s : to, &region) == 0) return true;
     tw_lane_work work = work_of(c, s, engine, box_of(c, s), &region);
     tw_instr *in = add(c, TW_STORE, engine, stay->which, stay->operand);
     if (!in) return false;
@@ -426,10 +426,10 @@ static bool hand_over(tw_nest_cursor *c, int k)
     bool driver = k == nest->n_ops - 1;
     for (int s = nest->op[k].made, to; s >= 0; s = to) {
         to = outside_of(nest, s);
-        if (driver ? !ends(c, s) : to < 0) return true;
+        if (driver ? !ends(c, s) : to < 0 && nest->stay[s].drain < 0) return true;
         if (to < 0 && nest->stay[s].drain < 0) return true; /* it stays here */
         if (!send(c, s, to)) return false;
-        if (!driver && !nest->any_slides && reads_alone(nest, to)) c->held[s].over = true;
+        if (!driver && to >= 0 && !nest->any_slides && reads_alone(nest, to)) c->held[s].over = true;
     }
     return true;
 }

@@ -153,7 +153,7 @@ static hull asks_of(const tw_nest_walk *w, int s)
     for (int c = s + 1; c < nest->n_stays; c++) {
         const tw_stay *child = &nest->stay[c];
         tw_region region;
-        if (child->from != TW_FROM_STAY || child->source != s) continue;
+        if (child->from != TW_FROM_STAY || child->source != s || child->readers == 0) continue;
         if (child->depth == stay->depth) {
             if (tw_nest_asked(w, c, &region) > 0) add_region(&h, &region);
             continue;
@@ -217,13 +217,23 @@ static void find_stay(tw_nest_walk *w, int s)
     w->region[s] = h.any ? h.region : (tw_region){0};
 }
 
+/* On the way out of what is read inside, nobody asks: it takes what is made. */
+static void pass_out(tw_nest_walk *w, int s)
+{
+    w->elems[s] = tw_nest_asked(w, w->nest->op[w->nest->stay[s].maker].made, &w->region[s]);
+}
+
 /* What operator `maker` of the group makes, -1: what it takes from outside, as stays that lie deeper than `place` hold it. Who asks comes
  * before who is asked. */
 static void find_stays(tw_nest_walk *w, int maker, int place)
 {
     const tw_nest *nest = w->nest;
+    bool drives = maker == nest->n_ops - 1;
     for (int s = nest->n_stays - 1; s >= 0; s--)
-        if (nest->stay[s].maker == maker && nest->stay[s].depth > place) find_stay(w, s);
+        if (nest->stay[s].maker == maker && nest->stay[s].depth > place && (drives || nest->stay[s].readers))
+            find_stay(w, s);
+    for (int s = 0; s < nest->n_stays && maker >= 0 && !drives; s++)
+        if (nest->stay[s].maker == maker && nest->stay[s].depth > place && !nest->stay[s].readers) pass_out(w, s);
 }
 
 /* Everything that lies deeper than `place`, which moved; -1: everything. */

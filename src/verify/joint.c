@@ -35,24 +35,30 @@ static void check_cover(tw_joint_judge *j, int op)
                      is->loop[loop].name, is->name, points, is->loop[loop].extent);
 }
 
-/* What a producer makes is read in its group, and only there. */
-static void check_inside(tw_joint_judge *j, int group, int op)
+/* What a producer makes is read in its group; where it is read outside, too, all of it must be stored. */
+static tw_status check_inside(tw_joint_judge *j, int group, int op)
 {
     const tw_op *is = &j->in.model->op[op];
     int tensor = is->operand[tw_op_output(is)].tensor;
-    bool read = false;
-    j->tensor[tensor].inside = j->tensor[tensor].absent = true;
+    tw_joint_tensor *t = &j->tensor[tensor];
+    bool read = false, outside = false;
     for (int i = 0; i < j->in.model->n_ops; i++)
         for (int o = 0; o < tw_op_output(&j->in.model->op[i]); o++) {
             if (j->in.model->op[i].operand[o].tensor != tensor) continue;
             read |= is_in_group(j, group, i);
-            if (!is_in_group(j, group, i))
-                tw_fault_set(&j->fault, "group '%s': '%s' is read inside and, by '%s', outside",
-                             j->in.group[group].name, j->in.model->tensor[tensor].name, j->in.model->op[i].name);
+            outside |= !is_in_group(j, group, i);
         }
     if (!read)
         tw_fault_set(&j->fault, "group '%s': nobody in it reads '%s'", j->in.group[group].name,
                      j->in.model->tensor[tensor].name);
+    t->inside = t->absent = !outside;
+    if (!outside) return TW_OK;
+    if (j->in.group[group].part_loop >= 0)
+        tw_fault_set(&j->fault, "group '%s': it is a part, and '%s' is read outside of it", j->in.group[group].name,
+                     j->in.model->tensor[tensor].name);
+    t->missing = tw_tensor_elems(&j->in.model->tensor[tensor]);
+    TW_ALLOC(j->arena, t->stored, t->missing / 8 + 1);
+    return TW_OK;
 }
 
 static tw_status init_tensors(tw_joint_judge *j)
@@ -96,7 +102,7 @@ static tw_status init_groups(tw_joint_judge *j)
     TW_ALLOC(j->arena, j->group, j->in.n_groups + 1);
     for (int g = 0; g < j->in.n_groups && !j->fault.set; g++) TW_TRY(tw_joint_group_init(j, g));
     for (int g = 0; g < j->in.n_groups && !j->fault.set; g++)
-        for (int i = 0; i < j->in.group[g].n_ops - 1; i++) check_inside(j, g, j->in.group[g].op[i].op);
+        for (int i = 0; i < j->in.group[g].n_ops - 1; i++) TW_TRY(check_inside(j, g, j->in.group[g].op[i].op));
     for (int i = 0; i < j->in.model->n_ops && !j->fault.set; i++) check_cover(j, i);
     return TW_OK;
 }
@@ -202,6 +208,12 @@ tw_status tw_joint_judge_finish(tw_joint_judge *j, const char **fault, const cha
         tw_joint_check_ahead(j, &j->group[i]);
         check_sizes(j, &j->group[i]);
     }
+    for (int t = 0; t < j->in.model->n_tensors && !j->fault.set; t++)
+        if (j->tensor[t].missing > 0)
+            tw_fault_set(&j->fault,
+                         "'%s' is read outside of the group that makes it, and %" PRId64
+                         " of its elements are never stored",
+                         j->in.model->tensor[t].name, j->tensor[t].missing);
     if (!j->fault.set) TW_TRY(tw_joint_order_flush(j));
     tw_tally_compare(&j->tally, &j->fault);
     if (!j->fault.set && j->runner) TW_TRY(tw_joint_runner_finish(j, who, elements));

@@ -174,6 +174,9 @@ typedef struct tw_joint_tensor {
     bool inside;       /* made and read inside one group, never in memory 0       */
     int home;          /* memory where it stays between groups; 0: it does not    */
     bool absent;       /* it is inside, or stays, and never comes to memory 0     */
+    uint8_t *
+        stored; /* made and read inside a group, and read outside: a bit for each element that was stored; else NULL */
+    int64_t missing;   /* elements that were not */
     int64_t stored_at; /* end of the last store to memory 0                       */
     tw_operand shape;  /* axes alone                                              */
 } tw_joint_tensor;

@@ -208,6 +208,19 @@ static bool add_input(tw_joint_judge *j, tw_joint_group *g, int number, int oper
     return true;
 }
 
+/* Whether an operator that is not of the group reads the tensor. */
+static bool is_read_outside(const tw_joint_judge *j, const tw_joint_group *g, int tensor)
+{
+    for (int r = 0; r < j->in.model->n_ops; r++) {
+        const tw_op *op = &j->in.model->op[r];
+        bool mine = false;
+        for (int i = 0; i < g->n_ops; i++) mine |= g->op[i].op == op;
+        for (int o = 0; o < tw_op_output(op) && !mine; o++)
+            if (op->operand[o].tensor == tensor) return true;
+    }
+    return false;
+}
+
 static bool add_output(tw_joint_judge *j, tw_joint_group *g, int number)
 {
     tw_joint_op *o = &g->op[number];
@@ -219,7 +232,7 @@ static bool add_output(tw_joint_judge *j, tw_joint_group *g, int number)
     g->hold[h].made = true;
     o->hold[output] = h;
     o->depth = number == g->n_ops - 1 ? g->map->n_cuts : g->hold[h].depth;
-    if (number < g->n_ops - 1) return true;
+    if (number < g->n_ops - 1 && !is_read_outside(j, g, tensor)) return true;
     int last = j->tensor[tensor].absent ? j->tensor[tensor].home : 0;
     for (int i = p.n - 2; i > 0 && g->hold[h].memory != last; i--) h = find_outward(j, g, h, p.memory[i]);
     if (!j->tensor[tensor].absent) g->hold[h].outer = -1;
@@ -236,14 +249,26 @@ static void note_readers(tw_joint_group *g)
                 g->hold[h].through |= 1u << i;
 }
 
+/* What is made inside stays equally long wherever it is, as long as where it stays longest and is read; on its way out as long, too. */
+static void settle_made(tw_joint_group *g, int number)
+{
+    tw_joint_op *o = &g->op[number];
+    o->depth = g->hold[o->hold[tw_op_output(o->op)]].depth;
+    for (int h = 0; h < g->n_holds; h++)
+        if (g->hold[h].maker == number && g->hold[h].through != 0 && g->hold[h].depth < o->depth)
+            o->depth = g->hold[h].depth;
+    for (int h = 0; h < g->n_holds; h++)
+        if (g->hold[h].maker == number) g->hold[h].depth = o->depth;
+}
+
 /* An operator that makes something for several steps at once needs its inputs as long. */
 static void settle_depths(tw_joint_group *g)
 {
     for (int i = g->n_ops - 2; i >= 0; i--) {
-        tw_joint_op *o = &g->op[i];
-        o->depth = g->hold[o->hold[tw_op_output(o->op)]].depth;
+        settle_made(g, i);
         for (int h = 0; h < g->n_holds; h++)
-            if ((g->hold[h].through >> i & 1) && g->hold[h].depth > o->depth) g->hold[h].depth = o->depth;
+            if ((g->hold[h].through >> i & 1) && g->hold[h].depth > g->op[i].depth)
+                g->hold[h].depth = g->op[i].depth;
     }
 }
 
@@ -385,7 +410,7 @@ tw_joint_part tw_joint_asked(const tw_joint_judge *j, const tw_joint_group *g, c
     tw_joint_part sum = read_through(g, shape, h, h->depth, true);
     for (int c = 0; c < g->n_holds; c++) {
         const tw_joint_hold *to = &g->hold[c];
-        if (to->made || to->parent < 0 || &g->hold[to->parent] != h) continue;
+        if (to->made || to->parent < 0 || &g->hold[to->parent] != h || to->through == 0) continue;
         tw_joint_part one = to->depth == h->depth ? taken(j, g, to) : read_through(g, shape, to, h->depth, false);
         hull(shape, &sum, &one);
     }
@@ -557,7 +582,9 @@ tw_joint_part tw_joint_region(const tw_joint_judge *j, const tw_joint_group *g, 
         return sum;
     }
     if (h->slide.is) return h->next;
-    if (!sub) return g->slides ? tw_joint_asked(j, g, h) : read_of(g, shape, h->tensor, h->depth);
+    if (h->outward && h->through == 0) h = &g->hold[g->op[h->maker].hold[tw_op_output(g->op[h->maker].op)]];
+    if (h->slide.is) return h->slide.fresh; /* on the way out it is as it was made */
+    if (!sub) return g->slides ? tw_joint_asked(j, g, h) : read_through(g, shape, h, h->depth, false);
     const tw_op *op = g->op[h->divided_by].op;
     for (int o = 0; o < tw_op_output(op); o++) {
         if (op->operand[o].tensor != h->tensor) continue;
@@ -759,8 +786,10 @@ static void note_read_once(tw_joint_group *g)
     if (has_padding(g) || g->slides) return;
     for (int h = 0; h < g->n_holds; h++) {
         int n = 0;
+        if (g->hold[h].outer == -1 && g->hold[h].maker < g->n_ops - 1) n += 2;
         for (int i = 0; i < g->n_holds; i++) {
             const tw_joint_hold *other = &g->hold[i];
+            if (other->parent == h && other->outward && other->through == 0) n += 2;
             bool filled = other->parent == h && !other->made && !other->outward;
             n += !filled ? 0 : other->divided_by < 0 && !other->per ? 1 : 2;
         }

@@ -292,10 +292,44 @@ static bool check_driver(const tw_joint_at *s)
     return true;
 }
 
+/* What a producer executes is a whole loop, or such a tile of it as its engine takes; the smallest there may be, and fewer at the end. */
+static bool check_producer(const tw_joint_at *s)
+{
+    const tw_joint_op *op = s->op;
+    if (op == &s->group->op[s->group->n_ops - 1]) return true;
+    for (int l = 0; l < op->op->n_loops; l++) {
+        tw_span span = s->todo->box.span[l];
+        int64_t points = span.hi - span.lo, extent = op->op->loop[l].extent;
+        bool least = points == extent || span.hi == extent || points >= op->engine.min_tile;
+        if (!least || !tw_room_takes(&op->engine, op->op, l, span))
+            return tw_fault_at(&s->at, "has %" PRId64 " points of loop '%s', which '%s' does not take", points,
+                               op->op->loop[l].name, op->engine.name);
+    }
+    return true;
+}
+
+/* Padding that is met along an axis with taps, where the engine takes half a kernel of it. */
+static bool check_padding(const tw_joint_at *s)
+{
+    const tw_op *op = s->op->op;
+    for (int o = 0; o < tw_op_output(op) && s->op->engine.pad_half; o++)
+        for (int a = 0; a < op->operand[o].n_axes; a++) {
+            const tw_axis *axis = &op->operand[o].axis[a];
+            int64_t taps = 0, pad = tw_verify_padding(op, o, a, &s->todo->box);
+            for (int t = 0; t < axis->n_terms && axis->n_terms > 1; t++)
+                if (op->loop[axis->term[t].loop].reduces) taps = tw_max(taps, op->loop[axis->term[t].loop].extent);
+            if (taps > 0 && axis->divisor == 1 && pad > taps / 2)
+                return tw_fault_at(&s->at,
+                                   "has %" PRId64 " elements of padding, '%s' takes half a kernel of %" PRId64, pad,
+                                   s->op->engine.name, taps);
+        }
+    return true;
+}
+
 static bool check_exec(const tw_joint_at *s)
 {
     if (!tw_rule_computer(&s->at, s->op->view->engine, &s->op->engine)) return false;
-    if (!check_box(s) || !check_driver(s)) return false;
+    if (!check_box(s) || !check_driver(s) || !check_producer(s) || !check_padding(s)) return false;
     if (s->at.instr->accumulates != s->todo->accumulates)
         return tw_fault_at(&s->at, s->todo->accumulates ? "starts afresh, it should add to what is there"
                                                         : "adds to what is there, it should start afresh");
@@ -340,12 +374,25 @@ static void open_slot(const tw_joint_at *s, tw_joint_hold *h, int slot)
     h->slide.came = s->event->start_cycle;
 }
 
+/* The elements of a region were stored, from an axis on; those before it make up element `base`. */
+static void note_stored(tw_joint_tensor *t, const tw_region *region, int axis, int64_t base)
+{
+    if (axis == t->shape.n_axes) {
+        t->missing -= !(t->stored[base / 8] >> (base % 8) & 1);
+        t->stored[base / 8] |= (uint8_t)(1u << (base % 8));
+        return;
+    }
+    for (int64_t x = region->axis[axis].lo; x < region->axis[axis].hi; x++)
+        note_stored(t, region, axis + 1, base * t->shape.axis[axis].extent + x);
+}
+
 static void note_target(const tw_joint_at *s)
 {
     const tw_joint_todo *todo = s->todo;
     if (todo->dst < 0) {
-        int64_t *stored = &s->j->tensor[s->tensor].stored_at;
-        *stored = tw_max(*stored, s->event->end_cycle);
+        tw_joint_tensor *t = &s->j->tensor[s->tensor];
+        t->stored_at = tw_max(t->stored_at, s->event->end_cycle);
+        if (t->stored) note_stored(t, &todo->region, 0, 0);
         return;
     }
     if (todo->takes) {

@@ -190,7 +190,8 @@ static bool read_input(at_work *s, int operand, const tw_box *box, int64_t lane,
     int buffer = s->job->event.instr.src[operand] + (int)tw_joint_lane_of(o, o->in.dims, lane, h->per);
     double *value = read_part(s, buffer, &input->region);
     if (!value || (h->sums && !complete(s, h, &input->region, value))) return false;
-    if (h->home)
+    /* what is stored, too, lies here as it is stored */
+    if (h->home || (h->maker >= 0 && !s->j->tensor[h->tensor].inside))
         tw_joint_tame(s->j, h->tensor, value,
                       tw_verify_region_elems(&s->j->tensor[h->tensor].shape, &input->region));
     input->data = value;

@@ -34,6 +34,8 @@ struct tw_joint_turns {
 static bool makes(const tw_joint_group *g, int tensor)
 {
     const tw_op *driver = g->op[g->n_ops - 1].op;
+    for (int h = 0; h < g->n_holds; h++)
+        if (g->hold[h].maker >= 0 && g->hold[h].tensor == tensor && g->hold[h].outer == -1) return true;
     return driver->operand[tw_op_output(driver)].tensor == tensor;
 }
 

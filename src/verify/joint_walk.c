@@ -308,8 +308,9 @@ static void pass_on(walk *w, int number)
 {
     int h = w->g->op[number].hold[tw_op_output(w->g->op[number].op)];
     tw_region made = w->g->hold[h].now.region;
-    for (; w->g->hold[h].outer >= 0 && !w->no_memory; h = w->g->hold[h].outer) {
-        const tw_joint_hold *to = &w->g->hold[w->g->hold[h].outer];
+    for (; h >= 0 && w->g->hold[h].outer != -2 && !w->no_memory; h = w->g->hold[h].outer) {
+        int outer = w->g->hold[h].outer;
+        const tw_joint_hold *to = &w->g->hold[outer < 0 ? h : outer];
         const tw_joint_part *part = to->slide.is ? &to->slide.fresh : &to->now;
         if (w->g->slides && !part->any) return;
         expect_store(w, h, w->g->slides ? &part->region : &made);

@@ -166,6 +166,55 @@ expect 2 eval chain.yaml -m two.yaml --mapping=map.yaml; says err.txt "'a.w' can
 group 'a, b' '{at: l1, sizes: {oy: 2}, slide: {t: oy}}' 'reduce: {a: {ic: 1}}'
 expect 2 eval chain.yaml -m two.yaml --mapping=map.yaml; says err.txt "'t' cannot slide along 'oy' in 'l1': it is added up there in pieces"
 
+# Three convolutions of 56 x 56 x 64 bytes in four tiles: halos made again cost 37'158'912 points for 802'816 bytes, which is even at 324/7
+# points a byte; kept, they are two rows of each tensor.
+machine '[{name: dram, size: unlimited}, {name: l1, size: 1900 KiB}]' '{name: dma, between: [dram, l1], cost: {latency: 0, per_cycle: 32}}' \
+    '{name: pe, computes: multiply-add, memory: l1, cost: {latency: 0, per_cycle: 2048}}' >npu.yaml
+{
+    printf 'workload: three\nops:\n'
+    for i in 0 1 2; do
+        printf '  - {name: c%d, op: conv, shape: [64, 56, 56], out: 64, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, accumulator: i32, inputs: {ifm: t%d}, output: t%d}\n' $i $i $((i + 1))
+    done
+} >three.yaml
+group 'c0, c1, c2' '{at: l1, tiles: {oy: 4}}'
+expect 0 eval three.yaml -m npu.yaml --mapping=map.yaml --json
+for fact in '"points": 383975424' '"points_once": 346816512' '"saved_bytes": 802816' '"even": {"points": 324, "bytes": 7}' '"kept_bytes": 0'; do says out.txt "$fact"; done
+group 'c0, c1, c2' '{at: l1, tiles: {oy: 4}, slide: {t0: oy, t1: oy, t2: oy}}'
+expect 0 eval three.yaml -m npu.yaml --mapping=map.yaml --json
+for fact in '"points": 346816512' '"points_once": 346816512' '"kept_bytes": 21504' '"kept_bytes": 7168'; do says out.txt "$fact"; done
+
+# What a group makes and reads is stored besides where others read it: whatever its halo, and not if it does not make all of it.
+cat >shared.yaml <<'YAML'
+workload: shared
+ops:
+  - {name: a, op: conv, shape: [2, 9, 7], out: 2, kernel: 3, pad: 1, dtype: f32, output: t}
+  - {name: b, op: conv, shape: [2, 9, 7], out: 2, kernel: 3, pad: 1, dtype: f32, inputs: {ifm: t}, output: u}
+  - {name: c, op: conv, shape: [2, 9, 7], out: 2, kernel: 1, stride: 2, dtype: f32, inputs: {ifm: t}}
+  - {name: d, op: conv, shape: [2, 9, 7], out: 2, kernel: 1, dtype: f32, inputs: {ifm: u}}
+YAML
+groups() { printf 'groups: [{name: p, ops: [%s], levels: [{at: l1, sizes: {oy: 2}%s}]}, {name: q, ops: [%s], levels: [{at: l1}]}%s]\n' "$@" >map.yaml; }
+rest=', {name: r, ops: [d], levels: [{at: l1}]}'
+groups 'a, b' '' c "$rest"
+expect 0 eval shared.yaml -m two.yaml --mapping=map.yaml; says out.txt "executed, equal to"
+groups 'a, b' ', slide: {t: oy}' c "$rest"
+expect 0 eval shared.yaml -m two.yaml --mapping=map.yaml; says out.txt "executed, equal to"
+groups 'a, c' '' 'b, d' ''
+expect 1 eval shared.yaml -m two.yaml --mapping=map.yaml
+says err.txt "'t' is read outside of group 'p', too, which does not make"
+
+# What the engine of a producer does not take.
+limited() { # ENGINE-KEY TEXT
+    sed "s/computes: multiply-add/computes: multiply-add, $1/" two.yaml >other.yaml
+    expect 1 eval chain.yaml -m other.yaml --mapping=map.yaml; says err.txt "$2"
+}
+group 'a, b' '{at: l1, sizes: {oy: 2}}'
+limited 'tile_multiple: 2' "a tile of loop 'oy' of 'a' has 5 points, engine 'pe' needs a multiple of 2 in all but the last"
+limited 'tile_sizes: {oy: [2, 6]}' "a tile of loop 'oy' of 'a' has 5 points, which is none of the sizes that engine 'pe' takes"
+group 'a, b' '{at: l1, sizes: {oy: 2}, slide: {t: oy}}'
+limited 'min_tile: 5' "tiles of loop 'oy' have 1 points, engine 'pe' needs at least 5"
+sed -i 's/kernel: 3, pad: 1/kernel: 3, pad: 2/; s/\[3, 9, 7\]/[3, 11, 9]/' chain.yaml
+limited 'pad_limit: half-kernel' "a tile of 'ifm' has 2 elements of padding, engine 'pe' takes at most 1 for a kernel of 3; the padding must be materialised"
+
 # What groups do not know is refused, not ignored.
 refused() { # SED-SCRIPT TEXT
     sed "$1" two.yaml >other.yaml

@@ -361,7 +361,7 @@ static inline void case_add_hold(tw_group_map *g, tw_hold *to, tw_hold hold)
     to[g->n_holds++] = hold;
 }
 
-/* Levels, and for what is made inside depths of its own that make sense. */
+/* Levels, and for what is made inside a depth of its own, which is the same in all memories. */
 static inline void case_holds(naive *v, int number, uint64_t *state)
 {
     tw_group_map *g = &v->group[number];
@@ -380,13 +380,9 @@ static inline void case_holds(naive *v, int number, uint64_t *state)
                               (tw_hold){.tensor = t, .memory = m, .depth = -1, .slots = tw_test_pick(state, 1, 3)});
     if (g->n_ops < 2) return;
     const tw_op *op = &v->op[g->op[0].op];
-    int tensor = op->operand[op->n_operands - 1].tensor, e = (int)tw_test_pick(state, 0, g->n_cuts), low = 0;
-    for (int m = 2; m < v->platform.n_memories; m++) {
-        bool makes = v->platform.n_cores ? m == 2 + g->op[0].view : m == v->platform.n_memories - 1;
-        low = (int)tw_test_pick(state, e, g->n_cuts);
-        case_add_hold(g, to, (tw_hold){.tensor = tensor, .memory = m, .depth = makes ? e : low});
-    }
-    case_add_hold(g, to, (tw_hold){.tensor = tensor, .memory = 1, .depth = (int)tw_test_pick(state, 0, e)});
+    int tensor = op->operand[op->n_operands - 1].tensor, e = (int)tw_test_pick(state, 0, g->n_cuts);
+    for (int m = 1; m < v->platform.n_memories; m++)
+        case_add_hold(g, to, (tw_hold){.tensor = tensor, .memory = m, .depth = e});
 }
 
 /* The longest parallel loops, in the order of the operator, one over each dimension. */

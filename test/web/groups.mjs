@@ -33,6 +33,8 @@ export async function checkGroups(browser, report) {
   equal(spans, doc.groups.flatMap((g) => g.operators).length, `${report.name}: operators`);
   equal(await page.$$eval("[data-table=engine-use] tbody tr", (rows) => rows.length), doc.engines.length, `${report.name}: engines`);
   equal(await page.$$eval("[data-table=hold-use] tbody tr", (rows) => rows.length), doc.holds.length, `${report.name}: holds`);
+  const fused = doc.groups.filter((g) => g.operators.length > 1).length;
+  equal(await page.$$eval("[data-table=fusion] tbody tr", (rows) => rows.length), fused, `${report.name}: groups of several operators`);
   await show(page, "Timeline");
   const events = await seen(page);
   equal(events.length, doc.rows.length, `${report.name}: events`);

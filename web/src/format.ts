@@ -105,6 +105,13 @@ export interface GroupDoc {
   end_cycle: number;
   operators: { name: string; engine: string; executions: number; points: number; start_cycle: number; end_cycle: number }[];
   cuts: { loop: string; count: number | null; size: number | null }[];
+  steps: number;
+  points: number;
+  points_once: number; // without those that are computed again
+  saved_bytes: number;
+  kept_bytes: number;
+  even: { points: number; bytes: number };
+  needs: Record<string, number>; // units of each memory
 }
 export interface GroupEngineDoc {
   name: string;
@@ -130,6 +137,7 @@ export interface HoldDoc {
   while: string[];
   by_sub_step: boolean;
   resident?: boolean;
+  slides: string | null; // loop along which its window does
   mover: string | null;
   drain: string | null;
   engine: string | null; // that makes its transfers

@@ -2,7 +2,7 @@
 import "./overview.css";
 import type { MakeView } from "../app";
 import { el, shareBar, table, type Column } from "../dom";
-import type { GroupEngineDoc, HoldDoc, PlanDoc } from "../format";
+import type { GroupDoc, GroupEngineDoc, HoldDoc, PlanDoc } from "../format";
 import { amount, digits, percent } from "../numbers";
 import { operandColor } from "../theme";
 import { cardRow, energyCard, timeCard, type Card } from "./overview";
@@ -107,6 +107,27 @@ function groupColumns(cycles: number): Column<Row>[] {
   ];
 }
 
+/** What it costs and saves that operators run tile by tile. */
+function fusionColumns({ machine }: PlanDoc): Column<GroupDoc>[] {
+  const again = (g: GroupDoc) => g.points - g.points_once;
+  const needs = (g: GroupDoc) => Object.entries(g.needs).filter(([, units]) => units > 0);
+  return [
+    { key: "name", title: "group", value: (g) => g.name },
+    { key: "steps", title: "steps", value: (g) => g.steps },
+    { key: "again", title: "points computed again", value: again, show: (g) => (again(g) > 0 ? `${digits(again(g))} (${percent(again(g) / g.points_once)} more)` : "–") },
+    { key: "saved_bytes", title: "neither stored nor loaded", value: (g) => g.saved_bytes, show: (g) => (g.saved_bytes ? amount(g.saved_bytes, "byte") : "–") },
+    {
+      key: "even",
+      title: "even at",
+      hint: "points that a machine computes for every byte that it moves, where computing again costs as much as moving",
+      value: (g) => (g.even.bytes > 0 ? g.even.points / g.even.bytes : null),
+      show: (g) => (g.even.bytes > 0 && g.even.points > 0 ? `${(g.even.points / g.even.bytes).toPrecision(4)} points a byte` : "–"),
+    },
+    { key: "kept_bytes", title: "kept between steps", value: (g) => g.kept_bytes, show: (g) => (g.kept_bytes ? amount(g.kept_bytes, "byte") : "–") },
+    { key: "needs", title: "takes", value: (g) => needs(g).reduce((sum, [, units]) => sum + units, 0), show: (g) => needs(g).map(([name, units]) => `${amount(units, machine.unit)} in ${name}`).join(", ") },
+  ];
+}
+
 function engineColumns(doc: PlanDoc): Column<GroupEngineDoc>[] {
   const all = (e: GroupEngineDoc) => Math.max(1, doc.summary.cycles * e.count);
   const share = (key: keyof GroupEngineDoc, title: string, hint?: string): Column<GroupEngineDoc> => ({
@@ -140,6 +161,7 @@ function engineColumns(doc: PlanDoc): Column<GroupEngineDoc>[] {
 
 function keptText(hold: HoldDoc, places: number): string {
   if (hold.resident) return "resident";
+  if (hold.slides) return `slides along ${hold.slides}`;
   if (hold.by_sub_step) return "for a part of a step";
   if (!hold.while.length) return "all along";
   const loops = [...new Set(hold.while)];
@@ -195,9 +217,11 @@ export const groups: MakeView = (host, app) => {
   const { doc } = app.plan;
   const cards = [timeCard(app.plan), boundCard(doc), waitCard(doc), portCard(doc), energyCard(doc), memoryCard(doc)];
   const used = doc.memories!.filter((m) => m.slots > 0);
+  const fused = doc.groups!.filter((g) => g.operators.length > 1);
   host.append(
     cardRow(cards.filter((c) => c !== null)),
     card("Groups", table(groupColumns(doc.summary.cycles), rowsOf(doc), { name: "group-spans" })),
+    ...(fused.length ? [card("Fusion", table(fusionColumns(doc), fused, { name: "fusion" }))] : []),
     card("Engines", table(engineColumns(doc), doc.engines!, { name: "engine-use" })),
   );
   if (doc.ports?.length) host.append(card("Ports", table(portColumns(doc), doc.ports, { name: "port-use" })));
