@@ -40,7 +40,7 @@ typedef struct tw_stay {
     int64_t slots, size; /* buffers in turn; units of one                                                        */
     int since, until;    /* ranks of the first and the last group that it lives in, see nestshare.h              */
     bool crosses;        /* another group makes the tensor, or reads it                                          */
-    bool stays;          /* it is resident here, and made in this group: groups that read it give it back        */
+    bool stays;          /* it is resident here, and made or loaded, whole, in this group: others give it back   */
     bool comes;          /* another group makes it                                                               */
     int64_t elem_units;  /* of an element in its buffer                                                          */
     int64_t moved_units; /* of an element in a transfer                                                          */

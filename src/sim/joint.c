@@ -68,6 +68,15 @@ static void look(runner *r, int g)
     s->ready = s->over || is_held_up(r, g) ? HELD_UP : tw_async_ready(&r->clock, &s->event[s->next], 1);
 }
 
+/* What the group makes for others, or loads for them, is open as long as it has commands. */
+static void count_open(runner *r, int g, int n)
+{
+    const tw_nest *nest = &r->joint->nest[g];
+    r->open[tw_joint_output(r->joint, g)] += n;
+    for (int s = 0; s < nest->n_stays; s++)
+        if (nest->stay[s].stays && nest->stay[s].from == TW_FROM_TENSOR) r->open[nest->stay[s].tensor] += n;
+}
+
 static tw_status refill(runner *r, int g)
 {
     stream *s = &r->stream[g];
@@ -76,7 +85,8 @@ static tw_status refill(runner *r, int g)
     s->n = tw_nest_cursor_next(s->cursor, &s->event);
     if (s->n < 0) return explain(r, g, s->n);
     s->over = s->n == 0;
-    if (s->over) r->freed |= --r->open[tw_joint_output(r->joint, g)] == 0;
+    if (s->over) count_open(r, g, -1);
+    r->freed |= s->over;
     return TW_OK;
 }
 
@@ -286,7 +296,7 @@ static tw_status init_waits(runner *r, tw_arena *arena)
 static tw_status init_streams(runner *r, tw_arena *scratch)
 {
     TW_ALLOC(scratch, r->open, r->joint->model->n_tensors);
-    for (int g = 0; g < r->joint->n_nests; g++) r->open[tw_joint_output(r->joint, g)]++;
+    for (int g = 0; g < r->joint->n_nests; g++) count_open(r, g, 1);
     TW_ALLOC(scratch, r->stream, r->joint->n_nests);
     TW_ALLOC(scratch, r->awake, r->joint->n_nests);
     for (int g = 0; g < r->joint->n_nests; g++)
