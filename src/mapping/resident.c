@@ -1,7 +1,7 @@
 /* src/mapping/resident.c - tensors that stay in a memory between groups: read, checked, printed; see groups.h.
  *
  * A resident tensor is made by the driver of one group and read by others; the memory is on its way out of the one and on its way to
- * every operator that reads it. */
+ * every operator that reads it. Or it is an input of the model that several groups read, the first of which loads it. */
 #include <string.h>
 
 #include "mapping/groups.h"
@@ -128,9 +128,26 @@ static tw_status check_holds(const judge *j)
     return TW_OK;
 }
 
+/* The memory is the first one on the way of what a group loads. */
+static tw_status check_loader(const judge *j, const tw_group_map *group)
+{
+    for (int i = 0; i < group->n_ops; i++)
+        for (int o = 0; o < tw_op_output(op_of(j, group, i)); o++) {
+            int memory[TW_MAX_MEMORIES];
+            if (op_of(j, group, i)->operand[o].tensor != j->is->tensor) continue;
+            (void)tw_group_chain(j->c, group, i, o, memory);
+            if (memory[0] != j->is->memory)
+                return tw_diag_error(
+                    j->c->diag, j->is->loc,
+                    "'%s' is an input and comes to '%s' first, where it can be resident, in group '%s'", j->tensor,
+                    j->c->machine->platform->memory[memory[0]].name, group->name);
+        }
+    return TW_OK;
+}
+
 static tw_status check_crossing(const judge *j)
 {
-    int makers = 0, readers = 0;
+    int makers = 0, readers = 0, inside = 0, first = -1;
     for (int g = 0; g < j->c->n; g++) {
         const tw_group_map *group = &j->c->group[g];
         if (drives(j, group)) {
@@ -139,13 +156,19 @@ static tw_status check_crossing(const judge *j)
         } else if (tw_group_maker(group, j->c->model, j->is->tensor) < 0) {
             int n = count_readers(j, group);
             if (n < 0) return TW_ERR_INPUT;
-            readers += n;
+            readers += n > 0;
+            if (n > 0 && first < 0) first = g;
+        } else {
+            inside++;
         }
     }
     if (makers == 1 && readers > 0) return TW_OK;
-    return tw_diag_error(
-        j->c->diag, j->is->loc,
-        "'%s' is not made by one group and read by others: only what crosses groups can be resident", j->tensor);
+    if (makers + inside == 0 && readers > 1) return check_loader(j, &j->c->group[first]);
+    return tw_diag_error(j->c->diag, j->is->loc,
+                         "'%s' is neither made by one group and read by others nor an input that several groups "
+                         "read: only what crosses "
+                         "groups can be resident",
+                         j->tensor);
 }
 
 static tw_status check_one(const judge *j)

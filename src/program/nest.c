@@ -317,11 +317,42 @@ static tw_status open_resident(builder *b, int k, int operand, int home)
     return come_in(b, k, operand, s, first + 1);
 }
 
+static bool reads(const tw_op *op, int tensor)
+{
+    for (int o = 0; o < tw_op_output(op); o++)
+        if (op->operand[o].tensor == tensor) return true;
+    return false;
+}
+
+/* Whether the tensor is an input of the model, and no group before this one reads it. */
+static bool reads_first(const tw_nest *nest, int tensor)
+{
+    const tw_model *model = nest->model;
+    for (int i = 0; i < model->n_ops; i++)
+        if (model->op[i].operand[tw_op_output(&model->op[i])].tensor == tensor) return false;
+    for (int g = 0; g < nest->group; g++)
+        for (int i = 0; i < nest->mapping->group[g].n_ops; i++)
+            if (reads(&model->op[nest->mapping->group[g].op[i].op], tensor)) return false;
+    return true;
+}
+
+/* An input of the model is loaded, all of it, for the groups behind this one, too. */
+static tw_status open_loaded(builder *b, int k, int operand, int home)
+{
+    TW_TRY(come_in(b, k, operand, -1, 0));
+    tw_stay *s = &b->nest->stay[find_stay(b->nest, b->nest->op[k].op->operand[operand].tensor, home)];
+    s->stays = true;
+    s->slots = 1;
+    s->depth = 0;
+    return TW_OK;
+}
+
 static tw_status open_input(builder *b, int k, int operand)
 {
     int tensor = b->nest->op[k].op->operand[operand].tensor, maker = maker_of(b->nest, tensor);
     int home = home_of(b->nest, tensor);
     if (maker >= 0) return open_inside(b, maker, k, operand);
+    if (home > 0 && reads_first(b->nest, tensor)) return open_loaded(b, k, operand, home);
     return home > 0 ? open_resident(b, k, operand, home) : come_in(b, k, operand, -1, 0);
 }
 
@@ -560,7 +591,8 @@ static tw_status settle_stay(const builder *b, tw_stay *s)
     s->moved_units = tw_machine_units(op->machine, dtype, 1);
     s->elem_units = s->sums ? tw_machine_units(op->machine, op->op->accumulator, 1) : s->moved_units;
     int steps = s->which == nest->n_ops - 1 ? nest->n_places : nest->stay[op->made].depth;
-    s->by_sub = s->inwards && s->from != TW_FROM_GROUP && s->depth == steps && changes_by_sub(nest, s);
+    bool comes_by_step = s->inwards && s->from != TW_FROM_GROUP && !s->stays;
+    s->by_sub = comes_by_step && s->depth == steps && changes_by_sub(nest, s);
     s->lanes = 1;
     if (!s->per) return TW_OK;
     s->lanes = (int)nest->platform->memory[s->memory].lanes;
@@ -1090,7 +1122,7 @@ bool tw_nest_makes(const tw_nest *nest, int tensor)
 {
     const tw_op *driver = nest->op[nest->n_ops - 1].op;
     for (int s = 0; s < nest->n_stays; s++)
-        if (nest->stay[s].tensor == tensor && nest->stay[s].drain >= 0) return true;
+        if (nest->stay[s].tensor == tensor && (nest->stay[s].drain >= 0 || nest->stay[s].stays)) return true;
     return driver->operand[tw_op_output(driver)].tensor == tensor;
 }
 
@@ -1103,7 +1135,7 @@ static void find_crossing(tw_nest *nest, const tw_nest *all, int group)
             if (stay->maker >= 0 || !tw_nest_makes(&all[g], stay->tensor)) continue;
             stay->crosses = stay->comes = true;
             for (int i = 0; i < all[g].n_stays; i++)
-                all[g].stay[i].crosses |= all[g].stay[i].tensor == stay->tensor;
+                all[g].stay[i].crosses |= all[g].stay[i].tensor == stay->tensor && all[g].stay[i].maker >= 0;
         }
 }
 

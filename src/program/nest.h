@@ -44,7 +44,7 @@ typedef struct tw_stay {
     int64_t ahead;       /* of a window that slides: units of each buffer but the first                          */
     int64_t kept;        /* and of what stays from one step to the next                                          */
     bool crosses;        /* another group makes the tensor, or reads it                                          */
-    bool stays;          /* it is resident here, and made in this group: groups that read it give it back        */
+    bool stays;          /* it is resident here, and made or loaded, whole, in this group: others give it back   */
     bool comes;          /* another group makes it                                                               */
     int64_t elem_units;  /* of an element in its buffer                                                          */
     int64_t moved_units; /* of an element in a transfer                                                          */
@@ -125,6 +125,9 @@ static inline int tw_joint_output(const tw_joint *joint, int group)
 /* TW_INFEASIBLE when it does not fit, or cannot be run as it was written. */
 TW_NODISCARD tw_status tw_joint_build(const tw_model *model, const tw_platform *platform, const tw_mapping *mapping,
                                       const tw_work *work, const tw_joint **out);
+
+/* Whether the group makes the tensor for others: its output, what is stored besides, and what it loads for all. */
+bool tw_nest_makes(const tw_nest *nest, int tensor);
 
 /* ---- the commands of one group, step by step ---- */
 

@@ -112,7 +112,7 @@ static bool give_from(tw_nest_cursor *c, int s, int from)
 static bool widen(tw_nest_cursor *c, tw_event **list, int *room, int n)
 {
     if (n < *room) return true;
-    int wide = *room ? 2 * *room : 32;
+    int wide = *room ? 2 * *room : 8;
     tw_event *more = TW_NEW(c->arena, tw_event, wide);
     if (!more) return false;
     if (*room) memcpy(more, *list, (size_t)n * sizeof *more);

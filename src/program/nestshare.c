@@ -81,7 +81,7 @@ static int made_at(const tw_joint *joint, int tensor)
 {
     int rank = -1;
     for (int g = 0; g < joint->n_nests; g++)
-        if (tw_joint_output(joint, g) == tensor) rank = joint->nest[g].rank;
+        if (tw_nest_makes(&joint->nest[g], tensor)) rank = joint->nest[g].rank;
     return rank;
 }
 

@@ -203,6 +203,11 @@ static void find_stay(tw_nest_walk *w, int s)
     const tw_stay *stay = &w->nest->stay[s];
     const tw_nest *nest = w->nest;
     hull h = w->slide ? asks_of(w, s) : reads_of(w, stay->readers, stay->tensor, stay->depth);
+    if (stay->stays && stay->from == TW_FROM_TENSOR) { /* all of it, for others, too */
+        const tw_tensor *tensor = &nest->model->tensor[stay->tensor];
+        h.any = true;
+        for (int a = 0; a < h.n_axes; a++) h.region.axis[a] = (tw_span){0, tensor->extent[a]};
+    }
     if (stay->slides) {
         slide_on(w, s, &h);
         return;

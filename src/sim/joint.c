@@ -25,8 +25,9 @@ typedef struct runner {
     tw_joint_timeline *out;
     __int128 energy_fj;
     bool brief;
-    bool freed; /* something that groups wait for has come since they were looked at          */
-    int *open;  /* per tensor: groups that make it and have commands left                     */
+    bool freed;          /* something that groups wait for has come since they were looked at          */
+    int n_awake, *awake; /* groups that are not held up, in their order */
+    int *open;           /* per tensor: groups that make it and have commands left                     */
     bool any_resident;
     int *readers;    /* per resident tensor: groups that are not done with it                      */
     int32_t *left;   /* per buffer: times that it is still given back; NULL: none share addresses  */
@@ -71,6 +72,15 @@ static void look(runner *r, int g)
     s->ready = s->over || is_held_up(r, g) ? HELD_UP : tw_async_ready(&r->clock, &s->event[s->next], 1);
 }
 
+/* What the group makes for others, or loads for them, is open as long as it has commands. */
+static void count_open(runner *r, int g, int n)
+{
+    const tw_nest *nest = &r->joint->nest[g];
+    r->open[tw_joint_output(r->joint, g)] += n;
+    for (int s = 0; s < nest->n_stays; s++)
+        if (nest->stay[s].stays && nest->stay[s].from == TW_FROM_TENSOR) r->open[nest->stay[s].tensor] += n;
+}
+
 static tw_status refill(runner *r, int g)
 {
     stream *s = &r->stream[g];
@@ -79,7 +89,8 @@ static tw_status refill(runner *r, int g)
     s->n = tw_nest_cursor_next(s->cursor, &s->event);
     if (s->n < 0) return explain(r, g, s->n);
     s->over = s->n == 0;
-    if (s->over) r->freed |= --r->open[tw_joint_output(r->joint, g)] == 0;
+    if (s->over) count_open(r, g, -1);
+    r->freed |= s->over;
     return TW_OK;
 }
 
@@ -110,12 +121,30 @@ static void free_heirs(runner *r, const tw_instr *in)
     }
 }
 
+/* The groups that are not held up, in their order. */
+static void wake(runner *r)
+{
+    r->n_awake = 0;
+    for (int g = 0; g < r->joint->n_nests; g++) {
+        if (r->stream[g].ready == HELD_UP) look(r, g);
+        if (r->stream[g].ready != HELD_UP) r->awake[r->n_awake++] = g;
+    }
+    r->freed = false;
+}
+
+static void sleep_on(runner *r, int g)
+{
+    int at = 0;
+    while (r->awake[at] != g) at++;
+    memmove(&r->awake[at], &r->awake[at + 1], (size_t)(--r->n_awake - at) * sizeof *r->awake);
+}
+
 /* The first of those with the least time. */
 static int first_of(const runner *r)
 {
-    int best = 0;
-    for (int g = 1; g < r->joint->n_nests; g++)
-        if (r->stream[g].ready < r->stream[best].ready) best = g;
+    int best = r->awake[0];
+    for (int i = 1; i < r->n_awake; i++)
+        if (r->stream[r->awake[i]].ready < r->stream[best].ready) best = r->awake[i];
     return best;
 }
 
@@ -123,14 +152,11 @@ static int first_of(const runner *r)
  * least one is looked at again until it stays the least. */
 static int choose(runner *r)
 {
-    for (int g = 0; g < r->joint->n_nests && r->freed; g++)
-        if (r->stream[g].ready == HELD_UP) look(r, g);
-    r->freed = false;
+    if (r->freed) wake(r);
+    if (r->n_awake <= 1) return r->n_awake == 0 ? -1 : r->awake[0];
     for (;;) {
         int best = first_of(r);
         int64_t before = r->stream[best].ready;
-        if (before == HELD_UP) return -1;
-        if (r->joint->n_nests == 1) return best;
         look(r, best);
         if (r->stream[best].ready == before) return best;
     }
@@ -249,6 +275,39 @@ static tw_status init_residents(runner *r, tw_arena *scratch)
     return TW_OK;
 }
 
+/* What is told of a run beyond its sums. */
+static tw_status init_waits(runner *r, tw_arena *arena)
+{
+    int n_engines = r->joint->platform->n_engines, n_stays = r->joint->n_stays;
+    TW_ALLOC(arena, r->out->op, r->joint->n_nests);
+    TW_ALLOC(arena, r->out->idle, n_engines);
+    TW_ALLOC(arena, r->out->op_extra, (int64_t)r->joint->n_nests * TW_MAX_GROUP_OPS);
+    TW_ALLOC(arena, r->out->first_wait, n_engines);
+    TW_ALLOC(arena, r->out->no_data, (int64_t)n_engines * n_stays);
+    TW_ALLOC(arena, r->out->no_credit, (int64_t)n_engines * n_stays);
+    TW_ALLOC(arena, r->out->life, n_stays);
+    for (int e = 0; e < n_engines; e++) r->out->first_wait[e] = -1;
+    for (int i = 0; i < n_stays; i++) r->out->life[i].lo = INT64_MAX;
+    r->clock.idle = r->out->idle;
+    r->clock.op_extra = r->out->op_extra;
+    r->clock.no_data = r->out->no_data;
+    r->clock.no_credit = r->out->no_credit;
+    r->clock.first_wait = r->out->first_wait;
+    r->clock.width = (int)tw_max(TW_PATH_NARROW, n_engines);
+    return TW_OK;
+}
+
+static tw_status init_streams(runner *r, tw_arena *scratch)
+{
+    TW_ALLOC(scratch, r->open, r->joint->model->n_tensors);
+    for (int g = 0; g < r->joint->n_nests; g++) count_open(r, g, 1);
+    TW_ALLOC(scratch, r->stream, r->joint->n_nests);
+    TW_ALLOC(scratch, r->awake, r->joint->n_nests);
+    for (int g = 0; g < r->joint->n_nests; g++)
+        if (!(r->stream[g].cursor = tw_nest_cursor_new(r->joint, g, scratch))) return TW_ERR_NOMEM;
+    return TW_OK;
+}
+
 static tw_status init(runner *r, const tw_work *work)
 {
     const tw_platform *platform = r->joint->platform;
@@ -261,34 +320,16 @@ static tw_status init(runner *r, const tw_work *work)
     TW_ALLOC(work->arena, r->out->engine, platform->n_engines);
     TW_ALLOC(work->arena, r->out->link, r->joint->n_stays);
     TW_ALLOC(work->arena, r->out->pool, r->joint->n_stays);
-    TW_ALLOC(work->arena, r->out->op, r->joint->n_nests);
     TW_ALLOC(work->arena, r->out->port_busy, platform->n_ports);
     TW_ALLOC(work->arena, r->out->port_passed, platform->n_ports);
-    TW_ALLOC(work->arena, r->out->idle, platform->n_engines);
-    TW_ALLOC(work->arena, r->out->op_extra, (int64_t)r->joint->n_nests * TW_MAX_GROUP_OPS);
-    TW_ALLOC(work->arena, r->out->first_wait, platform->n_engines);
-    TW_ALLOC(work->arena, r->out->no_data, (int64_t)platform->n_engines * r->joint->n_stays);
-    TW_ALLOC(work->arena, r->out->no_credit, (int64_t)platform->n_engines * r->joint->n_stays);
-    for (int e = 0; e < platform->n_engines; e++) r->out->first_wait[e] = -1;
-    TW_ALLOC(work->arena, r->out->life, r->joint->n_stays);
-    for (int i = 0; i < r->joint->n_stays; i++) r->out->life[i].lo = INT64_MAX;
-    TW_ALLOC(work->scratch, r->open, r->joint->model->n_tensors);
-    for (int g = 0; g < r->joint->n_nests; g++) r->open[tw_joint_output(r->joint, g)]++;
-    TW_ALLOC(work->scratch, r->stream, r->joint->n_nests);
-    for (int g = 0; g < r->joint->n_nests; g++)
-        if (!(r->stream[g].cursor = tw_nest_cursor_new(r->joint, g, work->scratch))) return TW_ERR_NOMEM;
     r->clock.use = r->out->engine;
     r->clock.link = r->out->link;
     r->clock.pool_use = r->out->pool;
-    r->clock.idle = r->out->idle;
-    r->clock.op_extra = r->out->op_extra;
-    r->clock.no_data = r->out->no_data;
-    r->clock.no_credit = r->out->no_credit;
-    r->clock.first_wait = r->out->first_wait;
     r->clock.engine = engine;
     r->clock.n_engines = platform->n_engines;
-    if (!r->brief) r->clock.width = (int)tw_max(TW_PATH_NARROW, platform->n_engines);
+    if (!r->brief) TW_TRY(init_waits(r, work->arena));
     if (platform->n_ports > 0 && !(r->clock.ports = tw_ports_new(platform, work->scratch))) return TW_ERR_NOMEM;
+    TW_TRY(init_streams(r, work->scratch));
     TW_TRY(find_engines(r, work->scratch));
     TW_TRY(init_heirs(r, work->scratch));
     TW_TRY(init_residents(r, work->scratch));
@@ -300,7 +341,8 @@ static bool is_over(void *user) { return tw_deadline_is_over(((const tw_diag *)u
 static tw_status run_streams(runner *r)
 {
     for (int g = 0; g < r->joint->n_nests; g++) TW_TRY(refill(r, g));
-    for (int g = 0; g < r->joint->n_nests; g++) look(r, g);
+    for (int g = 0; g < r->joint->n_nests; g++) r->stream[g].ready = HELD_UP;
+    r->freed = true;
     for (int g; (g = choose(r)) >= 0;) {
         stream *s = &r->stream[g];
         tw_event *event = &s->event[s->next++];
@@ -311,6 +353,7 @@ static tw_status run_streams(runner *r)
         free_heirs(r, &event->instr);
         TW_TRY(refill(r, g));
         look(r, g);
+        if (s->ready == HELD_UP) sleep_on(r, g);
     }
     for (int g = 0; g < r->joint->n_nests; g++)
         assert(r->stream[g].over); /* later groups wait for earlier ones alone */

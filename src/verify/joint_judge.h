@@ -170,10 +170,11 @@ typedef struct tw_joint_group {
 } tw_joint_group;
 
 typedef struct tw_joint_tensor {
-    int maker;         /* operator of the model, -1: an input of the model          */
-    bool inside;       /* made and read inside one group, never in memory 0       */
-    int home;          /* memory where it stays between groups; 0: it does not    */
-    bool absent;       /* it is inside, or stays, and never comes to memory 0     */
+    int maker;   /* operator of the model, -1: an input of the model          */
+    bool inside; /* made and read inside one group, never in memory 0       */
+    int home;    /* memory where it stays between groups; 0: it does not    */
+    int loader;  /* group that loads it there, whole, for others, too; -1: it is made, or does not stay */
+    bool absent; /* it is inside, or stays, and never comes to memory 0     */
     uint8_t *
         stored; /* made and read inside a group, and read outside: a bit for each element that was stored; else NULL */
     int64_t missing;   /* elements that were not */
@@ -297,6 +298,8 @@ tw_dtype tw_joint_dtype(const tw_joint_judge *j, const tw_joint_hold *h);
 void tw_joint_note_residents(tw_joint_judge *j);
 /* The driver's output goes out to `h`, the outermost of its holds: it may stay on the way. */
 TW_NODISCARD tw_status tw_joint_stay(tw_joint_judge *j, tw_joint_group *g, int h);
+/* The first hold of what a group loads, which may be for others, too. */
+TW_NODISCARD tw_status tw_joint_load(tw_joint_judge *j, tw_joint_group *g, int tensor);
 /* The hold of a group that reads it; -1 and a fault when nobody makes it there. */
 int tw_joint_join(tw_joint_judge *j, tw_joint_group *g, int tensor);
 /* The hold of the group that has the buffer of another group; NULL: none. */

@@ -195,7 +195,8 @@ static bool add_input(tw_joint_judge *j, tw_joint_group *g, int number, int oper
                      g->op[maker].op->name, o->op->name, j->in.model->tensor[tensor].name);
         return false;
     }
-    if (maker < 0 && j->tensor[tensor].home > 0) {
+    bool loads = j->tensor[tensor].loader == g->number;
+    if (maker < 0 && j->tensor[tensor].home > 0 && !loads) {
         hold = tw_joint_join(j, g, tensor);
         from = place_on(&p, j->tensor[tensor].home);
         if (hold >= 0 && from < 1)
@@ -205,7 +206,8 @@ static bool add_input(tw_joint_judge *j, tw_joint_group *g, int number, int oper
     }
     for (int i = from + 1; i < p.n; i++) hold = find_inward(j, g, tensor, p.memory[i], hold);
     o->hold[operand] = hold;
-    return true;
+    if (loads) j->no_memory |= tw_joint_load(j, g, tensor) != TW_OK;
+    return !j->fault.set && !j->no_memory;
 }
 
 /* Whether an operator that is not of the group reads the tensor. */
@@ -276,7 +278,7 @@ static void settle_depths(tw_joint_group *g)
 static int divider_of(const tw_joint_group *g, const tw_joint_hold *h)
 {
     int divider = -1;
-    if (h->made || h->outward || h->home) return -1;
+    if (h->made || h->outward || h->home || h->stays) return -1;
     for (int i = 0; i < g->n_ops; i++)
         for (int o = 0; o < tw_op_output(g->op[i].op); o++) {
             const tw_operand *operand = &g->op[i].op->operand[o];
@@ -824,7 +826,7 @@ tw_status tw_joint_group_init(tw_joint_judge *j, int number)
     TW_ALLOC(j->arena, g->any, (g->map->n_cuts + 1) * g->n_ops);
     for (int i = 0; i < g->n_ops; i++) {
         for (int o = 0; o < tw_op_output(g->op[i].op); o++)
-            if (!add_input(j, g, i, o)) return TW_OK;
+            if (!add_input(j, g, i, o)) return j->no_memory ? TW_ERR_NOMEM : TW_OK;
         if (!add_output(j, g, i)) return j->no_memory ? TW_ERR_NOMEM : TW_OK;
     }
     bool slides = g->slides;

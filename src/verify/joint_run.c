@@ -110,6 +110,12 @@ static bool complete(at_work *s, const tw_joint_hold *h, const tw_region *region
                        tw_dtype_name(s->j->in.model->tensor[h->tensor].dtype));
 }
 
+/* Whether it holds what another group made. */
+static bool is_guest(const at_work *s, const tw_joint_hold *h)
+{
+    return h->home && s->j->tensor[h->tensor].maker >= 0;
+}
+
 /* What all lanes of a slot hold of a region, as elements. */
 static double *gather(at_work *s, const tw_joint_hold *h, int first, const tw_region *region)
 {
@@ -128,7 +134,7 @@ static double *gather(at_work *s, const tw_joint_hold *h, int first, const tw_re
             return NULL;
         }
     }
-    if (h->home) tw_joint_tame(s->j, h->tensor, value, n);
+    if (is_guest(s, h)) tw_joint_tame(s->j, h->tensor, value, n);
     return !h->sums || complete(s, h, region, value) ? value : NULL;
 }
 
@@ -191,7 +197,7 @@ static bool read_input(at_work *s, int operand, const tw_box *box, int64_t lane,
     double *value = read_part(s, buffer, &input->region);
     if (!value || (h->sums && !complete(s, h, &input->region, value))) return false;
     /* what is stored, too, lies here as it is stored */
-    if (h->home || (h->maker >= 0 && !s->j->tensor[h->tensor].inside))
+    if (is_guest(s, h) || (h->maker >= 0 && !s->j->tensor[h->tensor].inside))
         tw_joint_tame(s->j, h->tensor, value,
                       tw_verify_region_elems(&s->j->tensor[h->tensor].shape, &input->region));
     input->data = value;

@@ -15,8 +15,21 @@ static bool is_made(const tw_joint_judge *j, const tw_group_map *map, int tensor
     return driver->operand[tw_op_output(driver)].tensor == tensor;
 }
 
+/* The first group that reads a tensor, -1: none does. */
+static int first_reader(const tw_joint_judge *j, int tensor)
+{
+    for (int g = 0; g < j->in.n_groups; g++)
+        for (int i = 0; i < j->in.group[g].n_ops; i++) {
+            const tw_op *op = &j->in.model->op[j->in.group[g].op[i].op];
+            for (int o = 0; o < tw_op_output(op); o++)
+                if (op->operand[o].tensor == tensor) return g;
+        }
+    return -1;
+}
+
 void tw_joint_note_residents(tw_joint_judge *j)
 {
+    for (int t = 0; t < j->in.model->n_tensors; t++) j->tensor[t].loader = -1;
     for (int i = 0; i < j->in.n_residents && !j->fault.set; i++) {
         const tw_group_resident *r = &j->in.resident[i];
         int makers = 0;
@@ -28,11 +41,13 @@ void tw_joint_note_residents(tw_joint_judge *j)
         for (int g = 0; g < j->in.n_groups; g++)
             if (j->in.group[g].n_ops > 0 && is_made(j, &j->in.group[g], r->tensor))
                 makers += j->in.group[g].part_loop >= 0 ? 2 : 1;
-        if (makers != 1)
+        j->tensor[r->tensor].loader =
+            makers == 0 && j->tensor[r->tensor].maker < 0 ? first_reader(j, r->tensor) : -1;
+        if (makers != 1 && j->tensor[r->tensor].loader < 0)
             tw_fault_set(&j->fault, "'%s' stays, and is not made by one group",
                          j->in.model->tensor[r->tensor].name);
         j->tensor[r->tensor].home = r->memory;
-        j->tensor[r->tensor].absent = !j->in.model->tensor[r->tensor].is_output;
+        j->tensor[r->tensor].absent = makers == 1 && !j->in.model->tensor[r->tensor].is_output;
     }
 }
 
@@ -67,6 +82,24 @@ tw_status tw_joint_stay(tw_joint_judge *j, tw_joint_group *g, int h)
     if (home > 0)
         tw_fault_set(&j->fault, "group '%s': '%s' does not pass '%s', where it should stay", g->map->name,
                      j->in.model->tensor[g->hold[h].tensor].name, j->in.platform->memory[home].name);
+    return TW_OK;
+}
+
+tw_status tw_joint_load(tw_joint_judge *j, tw_joint_group *g, int tensor)
+{
+    for (int h = 0; h < g->n_holds; h++) {
+        tw_joint_hold *hold = &g->hold[h];
+        if (hold->tensor != tensor || hold->parent >= 0 || hold->stays) continue;
+        if (hold->memory != j->tensor[tensor].home) {
+            tw_fault_set(&j->fault, "group '%s': '%s' comes to '%s' first, and should stay elsewhere", g->map->name,
+                         j->in.model->tensor[tensor].name, j->in.platform->memory[hold->memory].name);
+            return TW_OK;
+        }
+        hold->stays = true;
+        hold->depth = 0;
+        hold->slots = 1;
+        return open_run(j, hold);
+    }
     return TW_OK;
 }
 

@@ -123,7 +123,7 @@ static void expect_fill(walk *w, int hold, const tw_box *sub)
 {
     tw_joint_hold *h = &w->g->hold[hold];
     tw_joint_todo *todo = new_todo(w);
-    tw_joint_run *run = todo ? new_run(w, h, sub) : NULL;
+    tw_joint_run *run = !todo ? NULL : h->stays ? h->current : new_run(w, h, sub);
     if (!run) return;
     todo->region = h->slide.is ? h->slide.fresh.region : run->region;
     reads(todo, h->parent, h->parent >= 0 ? w->g->hold[h->parent].current : NULL);
@@ -147,7 +147,8 @@ static void expect_store(walk *w, int hold, const tw_region *region)
 static bool ensure(walk *w, int hold, const tw_box *sub)
 {
     tw_joint_hold *h = &w->g->hold[hold];
-    if (h->current || w->no_memory) return true;
+    bool is_loaded = h->stays && !h->made && !h->outward && h->current->expected > 0;
+    if ((h->current && !h->stays) || is_loaded || w->no_memory) return true;
     if (h->made || h->outward) {
         tw_fault_set(&w->j->fault, "group '%s': in step %" PRId64 " '%s' is read in '%s' before it is made",
                      w->g->map->name, w->g->step, w->j->in.model->tensor[h->tensor].name,
@@ -181,7 +182,8 @@ static bool open_runs(walk *w, int hold)
 /* Whether an operator of another group makes the tensor. */
 static bool comes_from_others(const walk *w, int tensor)
 {
-    int maker = w->j->tensor[tensor].maker;
+    int maker = w->j->tensor[tensor].maker, loader = w->j->tensor[tensor].loader;
+    if (loader >= 0) return loader != w->g->number;
     for (int i = 0; i < w->g->n_ops; i++)
         if (w->g->op[i].map->op == maker) return false;
     return maker >= 0;

@@ -220,8 +220,9 @@ static const struct mistake {
      "map.yaml:1:1: error: a mapping file has either 'mapping' or 'groups'\n"
      "map.yaml:18:1: error: unknown key 'resident' in mapping file\n"},
     {"resident: {y: sram}", "resident: {y: sram, mid: sram}",
-     "map.yaml:17:26: error: 'mid' is not made by one group and read by others: only what crosses groups can be "
-     "resident\n"},
+     "map.yaml:17:26: error: 'mid' is neither made by one group and read by others nor an input that several "
+     "groups read: only what crosses "
+     "groups can be resident\n"},
     {"resident: {y: sram}", "resident: {z: sram}",
      "map.yaml:17:15: error: 'z' is made in parts, of which group 'halves.big' makes one: it cannot be resident\n"},
     {"resident: {y: sram}", "resident: {y: big.l1}",
@@ -229,8 +230,9 @@ static const struct mistake {
     {"resident: {y: sram}", "resident: {y: little.l1}",
      "map.yaml:17:15: error: 'y' does not pass memory 'little.l1' on its way out of group 'pair'\n"},
     {"resident: {y: sram}", "resident: {x: sram}",
-     "map.yaml:17:15: error: 'x' is not made by one group and read by others: only what crosses groups can be "
-     "resident\n"},
+     "map.yaml:17:15: error: 'x' is neither made by one group and read by others nor an input that several groups "
+     "read: only what crosses "
+     "groups can be resident\n"},
     {"sizes: {oy: 8}}", "sizes: {oy: 8}, buffers: {y: 2}}",
      "map.yaml:7:49: error: 'y' is resident in 'sram': it is whole there, in one buffer, and no level says "
      "otherwise\n"},

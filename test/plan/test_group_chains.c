@@ -175,9 +175,24 @@ static void draw_groups(draw *d)
     }
 }
 
+/* Groups that read the input of the model. */
+static int count_first(const draw *d)
+{
+    int n = 0, last = -1;
+    for (int i = 0; i < d->n_ops; i++) {
+        int group = i > 0 && d->inside[i - 1] ? i - 1 : i;
+        if ((d->reads[i][0] == -1 || d->reads[i][1] == -1) && group != last) n++, last = group;
+    }
+    return n;
+}
+
 static void add_residents(draw *d)
 {
     const char *gap = "resident: {";
+    if (count_first(d) > 1 && toss(d, 2)) {
+        add(d->mapping, "%sx: sram", gap);
+        gap = ", ";
+    }
     for (int i = 0; i < d->n_ops; i++) {
         if (!d->home[i]) continue;
         add(d->mapping, "%st%d: %s%s", gap, i, d->home[i][0] == 'l' ? "c0." : "", d->home[i]);
