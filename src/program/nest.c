@@ -877,7 +877,8 @@ static tw_status refuse_made(const builder *b, const tw_nest_op *op, int l, int6
                               loop, made, len, engine->name, taken->step);
 }
 
-/* What a producer executes follows from what is read of it: its engine has to take that, too, along loops of which it is a part. */
+/* What a producer executes follows from what is read of it: where its engine takes some sizes only, it must be one of them. Multiples and a least
+ * size are asked of tiles that are cut, which are the pieces of its reductions. */
 static tw_status check_made(const builder *b, const tw_nest_op *op, const tw_box *box)
 {
     const tw_engine *engine = &op->machine->engine[op->machine->compute];
@@ -886,9 +887,10 @@ static tw_status check_made(const builder *b, const tw_nest_op *op, const tw_box
                 len = op->op->loop[l].reduces ? op->reduce[l] : tw_span_len(box->span[l]);
         bool whole = len == extent, last = !op->op->loop[l].reduces && box->span[l].hi == extent;
         tw_taken taken = tw_taken_of(engine, op->op, l);
-        bool short_of = !whole && !last && len < engine->min_tile;
-        if (short_of || (whole || last ? len > taken.last : !tw_number_allows(&taken.tiles, len)))
-            return refuse_made(b, op, l, len, &taken);
+        bool asked = op->op->loop[l].reduces || taken.tiles.n_list > 0,
+             short_of = op->op->loop[l].reduces && !whole && len < engine->min_tile;
+        bool refused = whole || last ? len > taken.last : !tw_number_allows(&taken.tiles, len);
+        if (short_of || (asked && refused)) return refuse_made(b, op, l, len, &taken);
         if (op->machine->pads && !whole)
             return tw_diag_infeasible(b->diag, b->nest->map->loc,
                                       "machine '%s' pads loops to whole tiles, which groups do not do: a tile of "

@@ -292,7 +292,8 @@ static bool check_driver(const tw_joint_at *s)
     return true;
 }
 
-/* What a producer executes is a whole loop, or such a tile of it as its engine takes; the smallest there may be, and fewer at the end. */
+/* What a producer executes has one of the sizes that its engine takes, where these are some only; multiples and a least size are asked of the
+ * pieces of its reductions. */
 static bool check_producer(const tw_joint_at *s)
 {
     const tw_joint_op *op = s->op;
@@ -300,8 +301,10 @@ static bool check_producer(const tw_joint_at *s)
     for (int l = 0; l < op->op->n_loops; l++) {
         tw_span span = s->todo->box.span[l];
         int64_t points = span.hi - span.lo, extent = op->op->loop[l].extent;
-        bool least = points == extent || span.hi == extent || points >= op->engine.min_tile;
-        if (!least || !tw_room_takes(&op->engine, op->op, l, span))
+        tw_engine engine = op->engine;
+        if (!op->op->loop[l].reduces) engine.tile_multiple = engine.min_tile = 1;
+        bool least = points == extent || span.hi == extent || points >= engine.min_tile;
+        if (!least || !tw_room_takes(&engine, op->op, l, span))
             return tw_fault_at(&s->at, "has %" PRId64 " points of loop '%s', which '%s' does not take", points,
                                op->op->loop[l].name, op->engine.name);
     }

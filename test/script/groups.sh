@@ -208,7 +208,6 @@ limited() { # ENGINE-KEY TEXT
     expect 1 eval chain.yaml -m other.yaml --mapping=map.yaml; says err.txt "$2"
 }
 group 'a, b' '{at: l1, sizes: {oy: 2}}'
-limited 'tile_multiple: 2' "a tile of loop 'oy' of 'a' has 5 points, engine 'pe' needs a multiple of 2 in all but the last"
 limited 'tile_sizes: {oy: [2, 6]}' "a tile of loop 'oy' of 'a' has 5 points, which is none of the sizes that engine 'pe' takes"
 group 'a, b' '{at: l1, sizes: {oy: 2}, slide: {t: oy}}'
 limited 'min_tile: 5' "tiles of loop 'oy' have 1 points, engine 'pe' needs at least 5"
