@@ -76,9 +76,13 @@ static void look(runner *r, int g)
 static void count_open(runner *r, int g, int n)
 {
     const tw_nest *nest = &r->joint->nest[g];
-    r->open[tw_joint_output(r->joint, g)] += n;
-    for (int s = 0; s < nest->n_stays; s++)
-        if (nest->stay[s].stays && nest->stay[s].from == TW_FROM_TENSOR) r->open[nest->stay[s].tensor] += n;
+    int output = tw_joint_output(r->joint, g);
+    r->open[output] += n;
+    for (int s = 0; s < nest->n_stays; s++) {
+        const tw_stay *stay = &nest->stay[s];
+        bool leaves = stay->drain >= 0 && stay->tensor != output;
+        if (leaves || (stay->stays && stay->from == TW_FROM_TENSOR)) r->open[stay->tensor] += n;
+    }
 }
 
 static tw_status refill(runner *r, int g)
@@ -213,7 +217,7 @@ static void add_life(runner *r, const tw_event *event)
     const tw_instr *in = &event->instr;
     const tw_buffer *buffer = r->joint->buffer;
     if (in->takes) {
-        bool late = in->op == TW_EXEC && r->clock.engine[in->engine].late;
+        bool late = in->op == TW_EXEC && r->clock.engine[in->engine].late && !buffer[in->dst].circular;
         tw_span *life = &r->out->life[buffer[in->dst].pool];
         life->lo = tw_min(life->lo, late ? event->end_cycle : event->start_cycle);
     }
