@@ -26,9 +26,13 @@ static tw_status search(session *s)
     return status;
 }
 
+/* What is asked about single operators is asked of layers: what would help them, and code. */
+static bool is_about_layers(const session *s) { return s->options->explain || s->options->target; }
+
 tw_status find_plan(session *s)
 {
     cache_slot slot;
+    s->search.layers |= is_about_layers(s);
     cache_slot_init(&slot, s);
     s->cached = cache_load(&slot, s, &s->plan);
     tw_status status = s->cached ? TW_OK : search(s);

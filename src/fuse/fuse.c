@@ -354,7 +354,6 @@ static tw_status find(fuse *f, tw_fused *out)
     TW_TRY(tw_spread_memo_new(f->arena, &f->memo));
     TW_TRY(open_all(f));
     for (int i = 0; i < f->n; i++) TW_TRY(settle(f, i, 1)); /* they are there in any case */
-    *out = (tw_fused){0};
     TW_TRY(find_with(f, false, out));
     if (f->seams) TW_TRY(find_with(f, true, out));
     out->n_simulated = f->n_simulated;
@@ -372,5 +371,8 @@ tw_status tw_fuse_find(const tw_fuse_request *asked, const tw_work *work, tw_fus
     if (!asked->machine->platform || f.n == 0) return TW_INFEASIBLE;
     if (tw_grouping_check_machine(asked->machine, (tw_loc){0}, &quiet) != TW_OK) return TW_INFEASIBLE;
     f.seams = true;
-    return find(&f, out);
+    *out = (tw_fused){0};
+    tw_status status = find(&f, out);
+    if (status != TW_STOPPED) return status;
+    return out->mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE; /* time is up: the best so far */
 }

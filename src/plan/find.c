@@ -188,11 +188,34 @@ static tw_status build_found(const hunt *h, const tw_mapping *mapping, const tw_
     return status;
 }
 
+/* Whether somebody wanted an end, or time was up. */
+static bool was_stopped(const hunt *h)
+{
+    for (int i = 0; i < h->asked->model->n_ops; i++)
+        if (h->result[i].ending == TW_END_STOPPED || h->result[i].ending == TW_END_TIME) return true;
+    return false;
+}
+
+/* In the time that is left. */
+static tw_status find_groups(const hunt *h, int64_t start, const tw_work *work, const tw_plan **out)
+{
+    tw_deadline limit;
+    const tw_deadline *deadline = work->diag->deadline;
+    double most = h->asked->options->time_limit, left = most > 0 ? most - tw_deadline_since(start) : 0;
+    if (most > 0 && left <= 0) return TW_OK;
+    tw_deadline_init(&limit, left, deadline);
+    work->diag->deadline = &limit;
+    tw_status status = tw_fused_find(h->asked, *out, work, out);
+    work->diag->deadline = deadline;
+    return status;
+}
+
 tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out)
 {
     const tw_model *model = asked->model;
     hunt h = {.asked = asked};
     tw_mapping *mapping;
+    int64_t start = tw_deadline_now();
     TW_ALLOC(work->arena, mapping, 1);
     TW_TRY(tw_maps_begin(model, asked->machine, asked->options->limits, work->arena, &h.map));
     TW_ALLOC(work->scratch, h.found, model->n_ops);
@@ -203,7 +226,7 @@ tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_pl
     if (!(h.evaluator = tw_evaluator_new(threads_of(asked->options)))) return TW_ERR_NOMEM;
     tw_status status = run_hunt(&h, work);
     if (status == TW_OK) status = build_found(&h, mapping, work, out);
-    if (status == TW_OK && tw_fused_is_asked(asked)) status = tw_fused_find(asked, *out, work, out);
+    if (status == TW_OK && tw_fused_is_asked(asked) && !was_stopped(&h)) status = find_groups(&h, start, work, out);
     tw_evaluator_free(h.evaluator);
     return status;
 }

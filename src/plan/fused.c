@@ -67,5 +67,9 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
     if (least.engine >= 0) search->bound_by = asked->machine->platform->engine[least.engine].name;
     search->seconds = tw_deadline_since(start);
     TW_TRY(tw_mapping_check(mapping, asked->model, asked->machine, work->diag));
-    return tw_plan_build_joint(asked->model, asked->machine, mapping, search, work, out);
+    const tw_deadline *deadline = work->diag->deadline; /* the last simulation is short, and not given up */
+    work->diag->deadline = NULL;
+    status = tw_plan_build_joint(asked->model, asked->machine, mapping, search, work, out);
+    work->diag->deadline = deadline;
+    return status;
 }

@@ -29,7 +29,7 @@ expect 0 plan fused.yaml -m npu.yaml --layers -o fused --budget=300000
 says out.txt "fusion      fused: 3 operators, "
 [ "$(wc -l <out.txt)" -lt 35 ] || fail "three operators take $(wc -l <out.txt) lines on the first screen"
 narrow out.txt
-expect 0 plan fused.yaml -m npu.yaml -o fused --budget=300000 --full
+expect 0 plan fused.yaml -m npu.yaml --layers -o fused --budget=300000 --full
 says out.txt "fusion      fused: 3 operators, "
 [ "$(grep -c '^  search ' out.txt)" = 3 ] || fail "not every operator was searched"
 expect 0 plan apart.yaml -m npu.yaml --layers -o apart --budget=300000
