@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,40 @@ typedef struct column {        /* one layer by the rules of one tool */
     const tw_account *account; /* NULL: it cannot be counted        */
     char *reason;              /* why not, NULL: nothing to say     */
 } column;
+
+/* ---- sentences ---- */
+
+/* Prints a sentence in lines that a terminal has room for, those after the first one further in. */
+static void print_wrapped(const char *text, FILE *out)
+{
+    enum { COLUMNS = 80, INDENT = 4 };
+    size_t at = 2;
+    fputs("  ", out);
+    for (bool first = true; *text; first = false) {
+        size_t word = strcspn(text, " ");
+        if (!first && at + 1 + word > COLUMNS) {
+            fprintf(out, "\n%*s", INDENT, "");
+            at = INDENT;
+        } else if (!first) {
+            fputc(' ', out);
+            at++;
+        }
+        fwrite(text, 1, word, out);
+        at += word;
+        text += word + strspn(text + word, " ");
+    }
+    fputc('\n', out);
+}
+
+__attribute__((format(printf, 2, 3))) static void say(FILE *out, const char *fmt, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    print_wrapped(text, out);
+}
 
 /* ---- our own answer ---- */
 
@@ -84,9 +119,9 @@ static void count_layer(tw_context *ctx, const tw_rival *rival, int layer, colum
 static void print_cell(bool there, double value, int decimals, FILE *out)
 {
     if (there)
-        fprintf(out, " %16.*f", value == floor(value) && decimals == 1 ? 0 : decimals, value);
+        fprintf(out, " %14.*f", value == floor(value) && decimals == 1 ? 0 : decimals, value);
     else
-        fprintf(out, " %16s", "-");
+        fprintf(out, " %14s", "-");
 }
 
 /* Names of memories are those of the files, by whichever rules. */
@@ -105,13 +140,13 @@ static void print_levels(const column *c, FILE *out)
         for (int k = 0; k < N_CLOSED; k++)
             print_cell(c[k].account != NULL, c[k].account ? level_uj(c[k].account, first->level[i].name) : 0, 3,
                        out);
-        fprintf(out, " %16s  uJ\n", "-");
+        fprintf(out, " %14s  uJ\n", "-");
     }
 }
 
 static void print_table(const column *c, const tw_summary *native, FILE *out)
 {
-    fprintf(out, "  %-24s %16s %16s %16s\n", "", "timeloop", "zigzag", "native");
+    fprintf(out, "  %-24s %14s %14s %14s\n", "", "timeloop", "zigzag", "native");
     fprintf(out, "  %-24s", "latency");
     for (int k = 0; k < N_CLOSED; k++)
         print_cell(c[k].account != NULL, c[k].account ? c[k].account->cycles : 0, 1, out);
@@ -119,7 +154,7 @@ static void print_table(const column *c, const tw_summary *native, FILE *out)
     fprintf(out, "  cycles\n  %-24s", "computing");
     for (int k = 0; k < N_CLOSED; k++)
         print_cell(c[k].account != NULL, c[k].account ? c[k].account->compute_cycles : 0, 1, out);
-    fprintf(out, " %16s  cycles\n  %-24s", "-", "energy");
+    fprintf(out, " %14s  cycles\n  %-24s", "-", "energy");
     for (int k = 0; k < N_CLOSED; k++)
         print_cell(c[k].account != NULL, c[k].account ? c[k].account->energy_pj / 1e6 : 0, 3, out);
     print_cell(native != NULL, native ? (double)native->energy_fj / 1e9 : 0, 3, out);
@@ -131,10 +166,9 @@ static void print_remarks(const column *c, FILE *out)
 {
     for (int k = 0; k < N_CLOSED; k++) {
         const char *word = tw_rules_word(closed[k]);
-        if (!c[k].account)
-            fprintf(out, "  %s cannot count it: %s\n", word, c[k].reason ? c[k].reason : "out of memory");
+        if (!c[k].account) say(out, "%s cannot count it: %s", word, c[k].reason ? c[k].reason : "out of memory");
         for (int i = 0; c[k].account && i < c[k].account->n_remarks; i++)
-            fprintf(out, "  %s: %s\n", word, c[k].account->remark[i]);
+            say(out, "%s: %s", word, c[k].account->remark[i]);
     }
 }
 
@@ -144,10 +178,10 @@ static void compare(const column *c, const tw_summary *native, FILE *out)
     for (int k = 0; k < N_CLOSED && native; k++) {
         if (!c[k].account) continue;
         double more = (double)native->cycles - c[k].account->cycles;
-        fprintf(out, "  native: %.10g cycles %s than by the rules of %s%s\n", fabs(more),
-                more < 0 ? "less" : "more", tw_rules_word(closed[k]),
-                more < 0 ? ": its plan is another one, and what is on chip is shared freely"
-                         : ": transfers start, end and wait for each other");
+        say(out, "native: %.10g cycles %s than by the rules of %s%s", fabs(more), more < 0 ? "less" : "more",
+            tw_rules_word(closed[k]),
+            more < 0 ? ": its plan is another one, and what is on chip is shared freely"
+                     : ": transfers start, end and wait for each other");
     }
 }
 
@@ -193,12 +227,11 @@ tw_status rivals_print_all(tw_context *ctx, const tw_rival *rival, const tw_plan
         for (int k = 0; k < N_CLOSED; k++) free(c[k].reason);
     }
     if (json) fputs("]\n", out);
-    if (reason) fprintf(out, "  native cannot say it: %s\n", reason);
+    if (reason) say(out, "native cannot say it: %s", reason);
     if (native && !json)
-        fprintf(out, "\nnative: %" PRId64 " cycles, %.3f uJ in all, %s, simulated\n",
-                tw_plan_summary(native)->cycles, (double)tw_plan_summary(native)->energy_fj / 1e9,
-                plan ? "this plan"
-                     : "the fastest plan on the machine that 'tilewright convert' makes of these files");
+        say(out, "native: %" PRId64 " cycles, %.3f uJ in all, %s, simulated", tw_plan_summary(native)->cycles,
+            (double)tw_plan_summary(native)->energy_fj / 1e9,
+            plan ? "this plan" : "the fastest plan on the machine that 'tilewright convert' makes of these files");
     free(reason);
     return status;
 }
