@@ -115,7 +115,7 @@ static const tw_plan *plan_of(tw_context *ctx, const tw_model *model, const tw_m
     tw_search_options options = TW_SEARCH_OPTIONS_INIT;
     const tw_plan *plan = NULL;
     double start = cpu_seconds();
-    options.layers = layers;
+    options.groups = !layers;
     options.n_threads = 1;
     if (tw_plan_search(ctx, model, machine, &options, &plan) != TW_OK) return NULL;
     *seconds = cpu_seconds() - start;

@@ -91,7 +91,7 @@ static void ask_options(const tw_search_options *s, FILE *out)
             (int)s->cut, (int)s->approach, s->exhaustive);
     const int64_t number[] = {s->min_tile,    s->max_execs, s->max_outer,   s->max_inner,
                               s->max_buffers, s->budget,    s->memory_limit};
-    fprintf(out, "gap %a\nprove %d\nlayers %d\n", s->gap, s->prove, s->layers);
+    fprintf(out, "gap %a\nprove %d\ngroups %d\n", s->gap, s->prove, s->groups);
     fputs("numbers", out);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) fprintf(out, " %" PRId64, number[i]);
     fputc('\n', out);

@@ -32,7 +32,7 @@ static bool is_about_layers(const session *s) { return s->options->explain || s-
 tw_status find_plan(session *s)
 {
     cache_slot slot;
-    s->search.layers |= is_about_layers(s);
+    s->search.groups = !s->options->layers && !is_about_layers(s);
     cache_slot_init(&slot, s);
     s->cached = cache_load(&slot, s, &s->plan);
     tw_status status = s->cached ? TW_OK : search(s);

@@ -32,6 +32,7 @@ typedef struct cli_options {
     const char *machine_of_ours; /* of convert: the machine, where the files are ours         */
     bool any_sizes;              /* a search by other tools' rules: tiles need not divide      */
     const char *lowering;        /* text or @file of lowering configs instead of a mapping, NULL: none */
+    bool layers;                 /* operators one after the other                              */
     const char *target;          /* of emit                                                    */
     const char *file;            /* that emit or --plot writes, NULL: none was named           */
     cli_plot plot;               /* a picture instead of the report                            */

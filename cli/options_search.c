@@ -168,7 +168,7 @@ static error_t parse_goal(int key, char *arg, struct argp_state *state)
         s->space = value_word(state, "--space", arg, space_words);
         o->space_given = true;
         break;
-    case KEY_LAYERS: s->layers = true; break;
+    case KEY_LAYERS: o->layers = true; break;
     case KEY_LIMITS: o->limits = arg; break;
     case KEY_MIN_TILE: s->min_tile = value_number(state, "--min-tile", arg, 1, INT32_MAX); break;
     case KEY_MAX_BUFFERS: s->max_buffers = value_number(state, "--max-buffers", arg, 1, BUFFERS_MAX); break;

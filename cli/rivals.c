@@ -222,9 +222,7 @@ static tw_status plan_ours(run *r, bool searches)
     const tw_mapping *mapping;
     tw_status status = tw_model_open(r->ctx, o->workload, &model);
     if (status == TW_OK) status = tw_machine_open(r->ctx, o->machine, &machine);
-    tw_search_options layers = o->search; /* closed forms are about one operator after the other */
-    layers.layers = true;
-    if (status == TW_OK && searches) return tw_plan_search(r->ctx, model, machine, &layers, &r->plan);
+    if (status == TW_OK && searches) return tw_plan_search(r->ctx, model, machine, &o->search, &r->plan);
     if (status == TW_OK) status = tw_mapping_open(r->ctx, model, machine, o->mapping, &mapping);
     return status == TW_OK ? tw_plan_eval(r->ctx, model, machine, mapping, &r->plan) : status;
 }

@@ -71,9 +71,7 @@ static tw_status plan(tw_context *ctx, const char *machine_text, const char *wor
     const tw_model *model;
     tw_status status = tw_machine_parse(ctx, "converted machine", machine_text, &machine);
     if (status == TW_OK) status = tw_model_parse(ctx, "converted workload", workload_text, &model);
-    tw_search_options layers = TW_SEARCH_OPTIONS_INIT;
-    layers.layers = true;
-    return status == TW_OK ? tw_plan_search(ctx, model, machine, &layers, out) : status;
+    return status == TW_OK ? tw_plan_search(ctx, model, machine, NULL, out) : status;
 }
 
 /* The messages of the context since the last time, as one text that the caller frees. */

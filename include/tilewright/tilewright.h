@@ -277,7 +277,8 @@ typedef struct tw_search_options { /* all zero: the defaults                    
         *within; /* one for each objective, NULL: 0 each. How far an objective may be above the least found of
                              it so that those behind it get smaller: 0.01 is 1 %. Not of the last, nor with `pareto` */
     bool
-        layers; /* operators run one after the other. By default they run in groups, tile by tile, where that is better */
+        groups; /* operators may run in groups, tile by tile, where that is better than one after the other. A plan in
+                    groups has no search results of single operators                                     */
 } tw_search_options;
 #define TW_SEARCH_OPTIONS_INIT TW_SIZED(tw_search_options)
 /* Options without an objective get the one that the command has: on an async machine whose memories have energies the least

@@ -276,7 +276,7 @@ tw_status tw_plan_search(tw_context *ctx, const tw_model *model, const tw_machin
     TW_TRY(tw_search_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
-    tw_status status = tw_plan_find(&(tw_request){model, machine, &own, NULL, &tw_advice, true}, &work, out);
+    tw_status status = tw_plan_find(&(tw_request){model, machine, &own, NULL, &tw_advice}, &work, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }

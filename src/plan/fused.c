@@ -28,7 +28,7 @@ static tw_measure measure_of(const tw_search_options *options)
 bool tw_fused_is_asked(const tw_request *asked)
 {
     tw_measure first = measure_of(asked->options);
-    return asked->groups && !asked->options->layers && asked->model->n_ops > 1 && !asked->options->limits &&
+    return asked->options->groups && asked->model->n_ops > 1 && !asked->options->limits &&
            !asked->options->pareto && asked->machine->timing == TW_ASYNC &&
            (first == TW_CYCLES || first == TW_ENERGY || first == TW_EDP);
 }

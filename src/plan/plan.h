@@ -119,7 +119,6 @@ typedef struct tw_request {
     const tw_search_options *options;
     const tw_mapping *start;   /* what an earlier search over the same space found; NULL: there was none */
     const tw_advisor *advisor; /* NULL: nobody is asked                                                  */
-    bool groups;               /* operators may run together, tile by tile, where that is better         */
 } tw_request;
 /* Finds a mapping first. */
 TW_NODISCARD tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out);

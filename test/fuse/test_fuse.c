@@ -97,7 +97,7 @@ static tw_status plan_of(tw_context *ctx, const tw_model *model, const tw_machin
     tw_search_options options = TW_SEARCH_OPTIONS_INIT;
     options.objective = &objective;
     options.n_objectives = 1;
-    options.layers = layers;
+    options.groups = !layers;
     options.budget = 20000;
     options.n_threads = 1;
     return tw_plan_search(ctx, model, machine, &options, out);

@@ -277,9 +277,7 @@ static void say_case(const trial *t, int64_t best, const tw_plan *plan)
 /* What the search says is true: the optimum lies between its bound and its plan. Whether it is the plan. */
 static bool check_search(const trial *t, const tw_limits *limits, int64_t best, int n_threads)
 {
-    const tw_search_options options = {.size = sizeof options,
-                                       .layers = true,
-                                       .n_objectives = 1,
+    const tw_search_options options = {.n_objectives = 1,
                                        .objective = &t->objective,
                                        .max_buffers = BUFFERS,
                                        .limits = limits,

@@ -106,8 +106,9 @@ static void print_search(const tw_plan *plan, tw_line *line)
     const tw_joint_search *s = plan->joint->search;
     char text[400];
     if (!s) return;
-    snprintf(text, sizeof text, "%.3gx as fast as layer by layer, which takes %s cycles%s%s",
-             (double)s->apart.cycles / (double)tw_max(1, plan->sum.cycles), TW_GROUPED(s->apart.cycles),
+    int64_t hundredths = (int64_t)(100 * (double)s->apart.cycles / (double)tw_max(1, plan->sum.cycles));
+    snprintf(text, sizeof text, "%" PRId64 ".%02dx as fast as layer by layer, which takes %s cycles%s%s",
+             hundredths / 100, (int)(hundredths % 100), TW_GROUPED(s->apart.cycles),
              plan->sum.energy_fj > 0 ? " and " : "", plan->sum.energy_fj > 0 ? TW_ENERGY(s->apart.energy_fj) : "");
     tw_fact_put(line, TW_PLAIN, "search", text);
     if (s->bound <= 0) return;
