@@ -483,6 +483,14 @@ static void say_cached(const session *s)
         complain("(from the cache; --no-cache searches anew)");
 }
 
+/* Advice is about single operators, so that groups were not asked for. */
+static void say_layers(const session *s)
+{
+    const cli_options *o = s->options;
+    if (o->explain && !o->layers && !o->quiet && !s->mapping && tw_model_n_ops(s->model) > 1)
+        complain("(--explain is about layers; without it operators may run in groups)");
+}
+
 /* What a program reads has nothing else in it. */
 static bool is_data(const cli_options *o)
 {
@@ -514,6 +522,7 @@ static int report(session *s)
     int wrong = s->options->verify ? verify(s) : EXIT_DONE;
     if (wrong != EXIT_DONE && !s->verdict) return wrong;
     say_cached(s);
+    say_layers(s);
     limit_apply_grace(s->ctx, s->options->search.time_limit);
     int code = s->options->folder ? write_files(s) : EXIT_DONE;
     if (code == EXIT_DONE) code = write_path(s, s->options->trace, print_trace_file);

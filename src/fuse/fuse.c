@@ -31,8 +31,8 @@ typedef struct fuse {
     bool seams;                               /* tensors may stay between groups */
     tw_spread_memo *memo;
     int n_simulated;
-    int64_t n_commands; /* of all that were simulated */
-    tw_arena *arena, *scratch;
+    int64_t n_commands;                /* of all that were simulated */
+    tw_arena *arena, *scratch, *bench; /* `bench`: of the program at hand */
     tw_diag *diag;
 } fuse;
 
@@ -56,8 +56,8 @@ typedef struct measured {
 static tw_status simulate(fuse *f, const tw_mapping *mapping, measured *out)
 {
     tw_diag quiet = tw_diag_quiet(f->diag);
-    tw_arena_mark mark = tw_arena_save(f->scratch);
-    const tw_work work = {f->scratch, f->scratch, &quiet};
+    tw_arena_mark mark = tw_arena_save(f->bench);
+    const tw_work work = {f->bench, f->scratch, &quiet};
     const tw_joint *joint;
     tw_joint_timeline timeline;
     tw_status status = tw_joint_build(f->asked->model, f->asked->machine->platform, mapping, &work, &joint);
@@ -65,7 +65,7 @@ static tw_status simulate(fuse *f, const tw_mapping *mapping, measured *out)
     f->n_simulated++;
     if (status == TW_OK) *out = (measured){timeline.sum.cycles, timeline.sum.energy_fj};
     if (status == TW_OK) f->n_commands += timeline.sum.instructions;
-    tw_arena_rewind(f->scratch, mark);
+    tw_arena_rewind(f->bench, mark);
     return status == TW_ERR_INPUT ? TW_INFEASIBLE : status;
 }
 
@@ -372,7 +372,9 @@ tw_status tw_fuse_find(const tw_fuse_request *asked, const tw_work *work, tw_fus
     if (tw_grouping_check_machine(asked->machine, (tw_loc){0}, &quiet) != TW_OK) return TW_INFEASIBLE;
     f.seams = true;
     *out = (tw_fused){0};
+    if (!(f.bench = tw_arena_new())) return TW_ERR_NOMEM;
     tw_status status = find(&f, out);
+    tw_arena_free(f.bench);
     if (status != TW_STOPPED) return status;
     return out->mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE; /* time is up: the best so far */
 }

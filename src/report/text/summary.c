@@ -303,26 +303,103 @@ static void describe_level(const tw_program *p, const tw_cuts *cuts, const tw_le
     tw_text_printf(&cell[4], "%s", adds ? tw_accumulate_name(map->accumulate) : "-");
 }
 
-/* Side by side where the line is wide enough, otherwise one fact below the other. */
+/* Bytes to where a cell may be broken: behind an entry of a list, or behind a word where there is no list. */
+static size_t entry_length(const char *text, bool list)
+{
+    size_t n = strcspn(text, " ");
+    while (list && text[n] && text[n - 1] != ',') n += 1 + strcspn(text + n + 1, " ");
+    return n;
+}
+
+static int width_of(const char *text, size_t n)
+{
+    char part[TW_COLUMNS_MAX];
+    snprintf(part, sizeof part, "%.*s", (int)n, text);
+    return tw_text_width(part);
+}
+
+/* Bytes of the first entries that are together at most so wide; at least one. */
+static size_t entries_that_fit(const char *text, int width)
+{
+    bool list = strstr(text, ", ") != NULL;
+    size_t fit = entry_length(text, list);
+    while (text[fit]) {
+        size_t end = fit + 1 + entry_length(text + fit + 1, list);
+        if (width_of(text, end) > width) break;
+        fit = end;
+    }
+    return fit;
+}
+
+static int longest_entry(const char *text)
+{
+    bool list = strstr(text, ", ") != NULL;
+    int most = 0;
+    for (size_t n; *text; text += n + (text[n] == ' ')) {
+        n = entry_length(text, list);
+        most = (int)tw_max(most, width_of(text, n));
+    }
+    return most;
+}
+
+typedef struct columns {
+    int width[MAPPING_COLUMNS], least[MAPPING_COLUMNS];
+} columns;
+
+/* Takes from the widest column until all stand side by side; false: entries are too long for that. */
+static bool make_room(columns *c, int room)
+{
+    for (;;) {
+        int sum = 2 * (MAPPING_COLUMNS - 1), at = -1;
+        for (int i = 0; i < MAPPING_COLUMNS; i++) {
+            sum += c->width[i];
+            if (c->width[i] > c->least[i] && (at < 0 || c->width[i] > c->width[at])) at = i;
+        }
+        if (sum <= room) return true;
+        if (at < 0) return false;
+        c->width[at]--;
+    }
+}
+
+/* One row of the table, on as many lines as its longest cell takes. */
+static void print_wrapped(const char *const *cell, const columns *c, tw_style style, tw_line *line)
+{
+    const char *rest[MAPPING_COLUMNS];
+    bool more = true;
+    memcpy(rest, cell, sizeof rest);
+    while (more) {
+        more = false;
+        for (int i = 0, at = INDENT; i < MAPPING_COLUMNS; at += c->width[i++] + 2) {
+            char part[TW_COLUMNS_MAX];
+            size_t n = entries_that_fit(rest[i], c->width[i]);
+            snprintf(part, sizeof part, "%.*s", (int)n, rest[i]);
+            if (n > 0) tw_line_put(line, at, style, part);
+            rest[i] += n + (rest[i][n] == ' ');
+            more |= *rest[i] != 0;
+        }
+        tw_line_end(line);
+    }
+}
+
+/* Side by side, cells on several lines where the line is too short, and only where entries are too long one fact below the other. */
 static void print_mapping_cells(const tw_text *cell, int n_rows, tw_line *line)
 {
-    int width[MAPPING_COLUMNS], at[MAPPING_COLUMNS], end = INDENT;
-    for (int c = 0; c < MAPPING_COLUMNS; c++) {
-        width[c] = tw_text_width(mapping_title[c]);
-        for (int r = 0; r < n_rows; r++)
-            width[c] = (int)tw_max(width[c], tw_text_width(cell[r * MAPPING_COLUMNS + c].bytes));
-        at[c] = end;
-        end += width[c] + 2;
+    columns c;
+    for (int i = 0; i < MAPPING_COLUMNS; i++) {
+        c.width[i] = c.least[i] = tw_text_width(mapping_title[i]);
+        for (int r = 0; r < n_rows; r++) {
+            const char *text = cell[r * MAPPING_COLUMNS + i].bytes;
+            c.width[i] = (int)tw_max(c.width[i], tw_text_width(text));
+            c.least[i] = (int)tw_max(c.least[i], longest_entry(text));
+        }
     }
-    bool wide = end - 2 <= line->columns;
-    for (int c = 0; c < MAPPING_COLUMNS && wide; c++) tw_line_put(line, at[c], TW_BOLD, mapping_title[c]);
-    if (wide) tw_line_end(line);
+    bool wide = make_room(&c, line->columns - INDENT);
+    if (wide) print_wrapped(mapping_title, &c, TW_BOLD, line);
     for (int r = 0; r < n_rows; r++) {
-        const tw_text *row = &cell[r * MAPPING_COLUMNS];
-        for (int c = 0; c < MAPPING_COLUMNS && wide; c++) tw_line_put(line, at[c], TW_PLAIN, row[c].bytes);
-        if (wide) tw_line_end(line);
-        for (int c = 0; c < MAPPING_COLUMNS && !wide; c++)
-            tw_fact_put(line, TW_PLAIN, mapping_title[c], row[c].bytes);
+        const char *row[MAPPING_COLUMNS];
+        for (int i = 0; i < MAPPING_COLUMNS; i++) row[i] = cell[r * MAPPING_COLUMNS + i].bytes;
+        if (wide) print_wrapped(row, &c, TW_PLAIN, line);
+        for (int i = 0; i < MAPPING_COLUMNS && !wide; i++) tw_fact_put(line, TW_PLAIN, mapping_title[i], row[i]);
     }
 }
 
