@@ -351,7 +351,7 @@ static tw_status find_with(fuse *f, bool with_seams, tw_fused *best)
 static tw_status find(fuse *f, tw_fused *out)
 {
     TW_ALLOC(f->arena, f->choice, f->n);
-    TW_TRY(tw_spread_memo_new(f->arena, &f->memo));
+    TW_TRY(tw_spread_memo_new(f->asked->model, f->arena, &f->memo));
     TW_TRY(open_all(f));
     for (int i = 0; i < f->n; i++) TW_TRY(settle(f, i, 1)); /* they are there in any case */
     TW_TRY(find_with(f, false, out));

@@ -25,6 +25,32 @@ typedef struct held {  /* a tensor of the segment */
     int link[2 * TW_MAX_MEMORIES];
 } held;
 
+enum { MEMO_SIZE = 1 << 14 };
+typedef struct remembered {
+    bool used;
+    int op;
+    int64_t len[TW_MAX_LOOPS];
+    tw_spread spread;
+} remembered;
+
+struct tw_spread_memo {
+    struct { /* per operator of the model: all ways to lay its loops over the array */
+        bool known;
+        int n;
+        const tw_spread *spread;
+    } * of;
+    remembered entry[MEMO_SIZE]; /* the best of them for a tile; a new one takes the place of an old one */
+};
+
+tw_status tw_spread_memo_new(const tw_model *model, tw_arena *arena, tw_spread_memo **out)
+{
+    tw_spread_memo *memo;
+    TW_ALLOC(arena, memo, 1);
+    TW_ALLOC(arena, memo->of, model->n_ops);
+    *out = memo;
+    return TW_OK;
+}
+
 struct tw_frame {
     tw_segment segment;
     const tw_machine *machine;
@@ -69,8 +95,8 @@ static bool find_engines(tw_frame *f)
     return true;
 }
 
-/* Every way to lay all loops that may over the array's dimensions. */
-static tw_status list_spreads(tw_frame *f, int k, tw_arena *arena)
+/* Every way to lay all loops that may over the array's dimensions; n 0: there is no array. */
+static tw_status list_spreads(const tw_frame *f, int k, tw_arena *arena, int *n_spreads, const tw_spread **out)
 {
     const tw_op *op = tw_segment_op(&f->segment, k);
     int n_dims = tw_cost_dims(&f->engine[k].cost), loop[TW_MAX_LOOPS], n = 0;
@@ -87,8 +113,19 @@ static tw_status list_spreads(tw_frame *f, int k, tw_arena *arena)
         int64_t code = i;
         for (int x = 0; x < n; x++, code /= n_dims) list[i].dim[loop[x]] = (int8_t)(1 + code % n_dims);
     }
-    f->n_spreads[k] = n > 0 ? (int)count : 0;
-    f->spread[k] = list;
+    *n_spreads = n > 0 ? (int)count : 0;
+    *out = list;
+    return TW_OK;
+}
+
+/* Once for each operator of the model. */
+static tw_status find_spreads(tw_frame *f, int k, tw_arena *arena)
+{
+    int op = f->segment.first + k;
+    if (!f->memo->of[op].known) TW_TRY(list_spreads(f, k, arena, &f->memo->of[op].n, &f->memo->of[op].spread));
+    f->memo->of[op].known = true;
+    f->n_spreads[k] = f->memo->of[op].n;
+    f->spread[k] = f->memo->of[op].spread;
     return TW_OK;
 }
 
@@ -237,7 +274,7 @@ tw_status tw_frame_of(const tw_segment *segment, const tw_machine *machine, tw_s
     TW_ALLOC(arena, f, 1);
     *f = (tw_frame){.segment = *segment, .machine = machine, .platform = machine->platform, .memo = memo};
     if (!find_engines(f) || !find_held(f)) return TW_INFEASIBLE;
-    for (int k = 0; k < segment->n; k++) TW_TRY(list_spreads(f, k, arena));
+    for (int k = 0; k < segment->n; k++) TW_TRY(find_spreads(f, k, arena));
     for (int i = 0; i < f->n_held; i++)
         for (int m = 0; m < f->held[i].n_memories; m++) f->level = (int)tw_max(f->level, f->held[i].memory[m]);
     for (int i = 0; i < f->n_held; i++) {
@@ -329,26 +366,6 @@ static double exec_cycles(const tw_frame *f, int k, const tw_spread *over, const
 }
 
 /* ---- spreads that were found before ---- */
-
-enum { MEMO_SIZE = 1 << 14 };
-typedef struct remembered {
-    bool used;
-    int op;
-    int64_t len[TW_MAX_LOOPS];
-    tw_spread spread;
-} remembered;
-
-struct tw_spread_memo {
-    remembered entry[MEMO_SIZE]; /* a new one takes the place of an old one */
-};
-
-tw_status tw_spread_memo_new(tw_arena *arena, tw_spread_memo **out)
-{
-    tw_spread_memo *memo;
-    TW_ALLOC(arena, memo, 1);
-    *out = memo;
-    return TW_OK;
-}
 
 static remembered *place_of(tw_spread_memo *memo, int op, const int64_t *len, int n)
 {

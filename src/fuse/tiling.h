@@ -26,9 +26,9 @@ typedef struct tw_tiling {
     double cycles, energy_fj, price; /* estimated */
 } tw_tiling;
 
-/* What is tried before a tiling is thrown away, and spreads that were found before; for all frames of a model. */
+/* Which loops lie over arrays, as far as that was found before; for all frames of a model. */
 typedef struct tw_spread_memo tw_spread_memo;
-TW_NODISCARD tw_status tw_spread_memo_new(tw_arena *arena, tw_spread_memo **out);
+TW_NODISCARD tw_status tw_spread_memo_new(const tw_model *model, tw_arena *arena, tw_spread_memo **out);
 
 typedef struct tw_frame tw_frame;
 /* TW_INFEASIBLE when these operators cannot be one group on the machine, without a word. */
