@@ -464,7 +464,7 @@ static void slide(const tw_joint_judge *j, const tw_joint_group *g, tw_joint_hol
 /* The windows at a depth of what an operator makes, -1: of what comes from outside; those that take before those that are taken from. */
 static void slide_all(const tw_joint_judge *j, tw_joint_group *g, int maker, int depth)
 {
-    for (int h = g->n_holds - 1; h >= 0; h--)
+    for (int h = g->n_holds - 1; h >= 0 && g->slides; h--)
         if (g->hold[h].slide.is && g->hold[h].maker == maker && g->hold[h].depth == depth) slide(j, g, &g->hold[h]);
 }
 
