@@ -33,6 +33,10 @@ export async function checkGroups(browser, report) {
   equal(spans, doc.groups.flatMap((g) => g.operators).length, `${report.name}: operators`);
   equal(await page.$$eval("[data-table=engine-use] tbody tr", (rows) => rows.length), doc.engines.length, `${report.name}: engines`);
   equal(await page.$$eval("[data-table=hold-use] tbody tr", (rows) => rows.length), doc.holds.length, `${report.name}: holds`);
+  const lost = await page.$$eval("[data-picture='Where the time goes'] [data-loss]", (parts) => parts.map((p) => Number(p.dataset.value)));
+  const parts = doc.losses.parts.map((p) => p.cycles);
+  check(parts.every((cycles) => lost.includes(cycles)), `${report.name}: the waterfall has ${lost}, not ${parts}`);
+  check(!/\bideal\b/i.test(await page.textContent("main")), `${report.name}: nothing is called ideal`);
   const fused = doc.groups.filter((g) => g.operators.length > 1).length;
   equal(await page.$$eval("[data-table=fusion] tbody tr", (rows) => rows.length), fused, `${report.name}: groups of several operators`);
   await show(page, "Timeline");

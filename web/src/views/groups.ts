@@ -5,7 +5,7 @@ import { el, shareBar, table, type Column } from "../dom";
 import type { GroupDoc, GroupEngineDoc, HoldDoc, PlanDoc } from "../format";
 import { amount, digits, percent } from "../numbers";
 import { operandColor } from "../theme";
-import { cardRow, energyCard, timeCard, type Card } from "./overview";
+import { cardRow, clockOf, energyCard, lossesFigure, timeCard, type Card } from "./overview";
 
 interface Row {
   group: string;
@@ -40,7 +40,7 @@ function rowsOf(doc: PlanDoc): Row[] {
 function boundCard({ bound, summary }: PlanDoc): Card {
   const name = bound!.engine ?? `port ${bound!.port}`;
   const share = percent(bound!.cycles / Math.max(1, summary.cycles));
-  return { key: "ideal", title: "ideal", value: bound!.cycles, show: digits(bound!.cycles), below: `${name} is busy ${share} of the time` };
+  return { key: "bound", title: "bound of these commands", value: bound!.cycles, show: digits(bound!.cycles), below: `${name} is busy ${share} of the time` };
 }
 
 function waitCard({ engines, summary, critical_port_cycles: ports = 0 }: PlanDoc): Card {
@@ -218,8 +218,10 @@ export const groups: MakeView = (host, app) => {
   const cards = [timeCard(app.plan), boundCard(doc), waitCard(doc), portCard(doc), energyCard(doc), memoryCard(doc)];
   const used = doc.memories!.filter((m) => m.slots > 0);
   const fused = doc.groups!.filter((g) => g.operators.length > 1);
+  const losses = doc.losses ? lossesFigure("Where the time goes", doc.losses, clockOf(app.plan)) : null;
   host.append(
     cardRow(cards.filter((c) => c !== null)),
+    ...(losses ? [losses.card] : []),
     card("Groups", table(groupColumns(doc.summary.cycles), rowsOf(doc), { name: "group-spans" })),
     ...(fused.length ? [card("Fusion", table(fusionColumns(doc), fused, { name: "fusion" }))] : []),
     card("Engines", table(engineColumns(doc), doc.engines!, { name: "engine-use" })),
@@ -229,5 +231,10 @@ export const groups: MakeView = (host, app) => {
     card("Memories", table(memoryColumns(doc), used, { name: "memory-use" })),
     card("What is held where", table(holdColumns(doc), doc.holds!, { name: "hold-use" })),
   );
-  return { draw: () => {} };
+  let drawn = 0; // width of the waterfall
+  const draw = () => {
+    const width = losses?.figure.host.clientWidth ?? 0;
+    if (losses && width && width !== drawn) losses.figure.host.replaceChildren(losses.figure.draw((drawn = width))!);
+  };
+  return { draw };
 };
