@@ -152,3 +152,6 @@ TEST(groups_are_right_and_never_worse_than_layers)
     print_message("%d of 120 in groups\n", n_grouped);
     CHECK(n_grouped > 20);
 }
+
+/* Programs were tried in one arena for what lasts and what does not, and the builder read what it had rewound. */
+TEST(what_shares_addresses_is_tried_in_memory_of_its_own) { CHECK(check(UINT64_C(4181467377463739154))); }
