@@ -4,6 +4,7 @@
 #include "core/deadline.h"
 #include "fuse/fuse.h"
 #include "fuse/least.h"
+#include "machine/discipline.h"
 #include "search/search.h"
 
 typedef struct scale { /* by which times and energies are compared */
@@ -29,7 +30,7 @@ bool tw_fused_is_asked(const tw_request *asked)
 {
     tw_measure first = measure_of(asked->options);
     return asked->options->groups && asked->model->n_ops > 1 && !asked->options->limits &&
-           !asked->options->pareto && asked->machine->timing == TW_ASYNC &&
+           !asked->options->pareto && tw_discipline_of(asked->machine)->fuses &&
            (first == TW_CYCLES || first == TW_ENERGY || first == TW_EDP);
 }
 

@@ -608,7 +608,7 @@ static tw_status least_of_frames(const tw_space *s, const tw_goals *goals, bool 
     *any = false;
     for (int i = 0; i < s->n_frames; i++) {
         bool empty;
-        tw_least least;
+        tw_part_bounds least;
         tw_part *part = tw_part_of_frame(s, i, &empty);
         if (!part) return TW_ERR_NOMEM;
         if (!empty) tw_part_least(s, part, &least);

@@ -24,7 +24,7 @@ typedef struct walk {
     tw_part *next; /* of the parts that came out of the last division, one at random */
     int n;
     int n_parts;
-    tw_least least[MOST_STEPS];
+    tw_part_bounds least[MOST_STEPS];
 } walk;
 
 static bool take(void *user, tw_part *part)
@@ -82,7 +82,7 @@ static void check_walk(const tw_space *s, const walk *w, const tw_op_map *map, c
                        const char *text)
 {
     for (int i = 0; i < w->n_parts; i++) {
-        const tw_least *l = &w->least[i];
+        const tw_part_bounds *l = &w->least[i];
         if (l->feasible && is_at_most(s->machine, &l->cost, real)) continue;
         tw_text out = {0};
         tw_mapping_print(&(tw_mapping){1, map}, s->problem.model, s->machine, &out);
