@@ -177,7 +177,10 @@ static tw_status climb_executions(ladder *l, runs *r, tw_arena *arena)
 {
     int64_t fixed = r->pipelined ? 0 : tw_cost_fixed(r->cost);
     if (r->worth == 0) return TW_OK;
-    r->most = l->at + r->busy * l->tick - r->points * r->worth;
+    marks more = r->busy * l->tick - r->points * r->worth;
+    r->most = l->at +
+              (more > 0 ? more
+                        : 0); /* less than the peak takes: such a plan is wrong, which is for the verifier to say */
     if (r->cost->kind == TW_COST_ARRAY)
         TW_TRY(fill_array(l, r, arena));
     else if (r->cost->kind == TW_COST_KERNEL)
