@@ -274,7 +274,8 @@ static void simplify(tw_lowering *l)
     if (!tw_op_simplify(&l->nest.op, &l->options->judge, l->arena)) l->no_memory = true;
 }
 
-/* The nest as it is now, for groups, whose operators have to see tensors in the same shapes. */
+/* The nest as it is now, for groups, whose operators have to see tensors in the same shapes. Taps that do nothing go here, too: what a plan
+ * takes at least is counted from this form. */
 static void keep_plain(tw_lowering *l)
 {
     tw_op *plain = TW_NEW(l->arena, tw_op, 1);
@@ -283,6 +284,7 @@ static void keep_plain(tw_lowering *l)
         return;
     }
     *plain = l->nest.op;
+    if (tw_op_drop_taps(plain)) tw_op_drop_ones(plain);
     mark_weights(l, plain);
     l->nest.op.from.plain = plain;
 }
