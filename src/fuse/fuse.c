@@ -20,6 +20,7 @@ typedef struct choice { /* of one segment */
     tw_tiling *tiling;
     const tw_frame *frame;
     tw_group_map group; /* when it is simulated */
+    bool alone;         /* it is of the operator as it is alone */
 } choice;
 
 typedef choice seam_choices[2][2]; /* what comes in is resident, what goes out is */
@@ -29,6 +30,7 @@ typedef struct fuse {
     int n;                                    /* operators */
     seam_choices (*choice)[TW_MAX_GROUP_OPS]; /* from operator i on, so many + 1 */
     bool seams;                               /* tensors may stay between groups */
+    tw_model alone;                           /* operators as they are alone */
     tw_spread_memo *memo;
     int n_simulated;
     int64_t n_commands;                /* of all that were simulated */
@@ -53,14 +55,14 @@ typedef struct measured {
 } measured;
 
 /* TW_INFEASIBLE when it does not fit, or is refused. */
-static tw_status simulate(fuse *f, const tw_mapping *mapping, measured *out)
+static tw_status simulate(fuse *f, const tw_model *model, const tw_mapping *mapping, measured *out)
 {
     tw_diag quiet = tw_diag_quiet(f->diag);
     tw_arena_mark mark = tw_arena_save(f->bench);
     const tw_work work = {f->bench, f->scratch, &quiet};
     const tw_joint *joint;
     tw_joint_timeline timeline;
-    tw_status status = tw_joint_build(f->asked->model, f->asked->machine->platform, mapping, &work, &joint);
+    tw_status status = tw_joint_build(model, f->asked->machine->platform, mapping, &work, &joint);
     if (status == TW_OK) status = tw_joint_run(joint, NULL, &work, &timeline);
     f->n_simulated++;
     if (status == TW_OK) *out = (measured){timeline.sum.cycles, timeline.sum.energy_fj};
@@ -75,15 +77,15 @@ static double price_of(const fuse *f, const measured *m)
 }
 
 /* Keeps the group if it is the best of its segment so far. */
-static tw_status try_group(fuse *f, const tw_group_map *group, choice *c)
+static tw_status try_group(fuse *f, const tw_model *model, const tw_group_map *group, choice *c)
 {
     measured m;
-    const tw_grouping all = {.model = f->asked->model, .machine = f->asked->machine, .n = 1, .group = group};
+    const tw_grouping all = {.model = model, .machine = f->asked->machine, .n = 1, .group = group};
     tw_diag quiet = tw_diag_quiet(f->diag);
     tw_grouping one = all;
     one.diag = &quiet;
     tw_status status = tw_grouping_check_one(&one, 0);
-    if (status == TW_OK) status = simulate(f, &(tw_mapping){.n_groups = 1, .group = group}, &m);
+    if (status == TW_OK) status = simulate(f, model, &(tw_mapping){.n_groups = 1, .group = group}, &m);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
     TW_TRY(status);
     double price = price_of(f, &m);
@@ -91,6 +93,7 @@ static tw_status try_group(fuse *f, const tw_group_map *group, choice *c)
     c->simulated = c->possible = true;
     c->price = price;
     c->group = *group;
+    c->alone = model == &f->alone;
     return TW_OK;
 }
 
@@ -99,20 +102,21 @@ static tw_status try_group(fuse *f, const tw_group_map *group, choice *c)
 static tw_status try_single(fuse *f, int i, choice *c)
 {
     tw_group_map group;
-    const tw_problem problem = {f->asked->model, i, f->asked->machine};
+    const tw_model *model = f->asked->alone ? &f->alone : f->asked->model;
+    const tw_problem problem = {model, i, f->asked->machine};
     if (!f->asked->apart) return TW_OK;
     tw_status status = tw_single_group(&problem, &f->asked->apart[i], f->arena, &group);
-    return status == TW_OK ? try_group(f, &group, c) : status == TW_INFEASIBLE ? TW_OK : status;
+    return status == TW_OK ? try_group(f, model, &group, c) : status == TW_INFEASIBLE ? TW_OK : status;
 }
 
-/* Whether all readers of the tensor are among operators [first, last), and there is one. */
+/* Whether all readers of the tensor are among operators [first, last), see it in its shape, and there is one. */
 static bool is_read_in(const tw_model *model, int tensor, int first, int last)
 {
     bool any = false;
     for (int i = 0; i < model->n_ops; i++)
         for (int o = 0; o < tw_op_output(&model->op[i]); o++) {
-            if (model->op[i].operand[o].tensor != tensor) continue;
-            if (i < first || i >= last) return false;
+            if (!tw_tensors_share(model, model->op[i].operand[o].tensor, tensor)) continue;
+            if (i < first || i >= last || model->op[i].operand[o].tensor != tensor) return false;
             any = true;
         }
     return any && !model->tensor[tensor].is_output;
@@ -200,7 +204,7 @@ static tw_status settle(fuse *f, int i, int n)
     for (int t = 0; t < c->n_tilings && any; t++) {
         tw_group_map group;
         TW_TRY(tw_tiling_group(c->frame, &c->tiling[t], f->arena, &group));
-        TW_TRY(try_group(f, &group, c));
+        TW_TRY(try_group(f, f->asked->model, &group, c));
     }
     c->simulated = true;
     return TW_OK;
@@ -277,6 +281,38 @@ static tw_status find_path(fuse *f, bool with_seams, path *out)
 
 /* ---- all groups together ---- */
 
+/* The model with one operator as groups of several see it. */
+static tw_status model_with(const fuse *f, const tw_model *model, int i, const tw_model **out)
+{
+    tw_model *copy;
+    tw_op *op;
+    TW_ALLOC(f->arena, copy, 1);
+    TW_ALLOC(f->arena, op, f->n);
+    memcpy(op, model->op, (size_t)f->n * sizeof *op);
+    op[i] = f->asked->model->op[i];
+    *copy = *model;
+    copy->op = op;
+    *out = copy;
+    return TW_OK;
+}
+
+static tw_status write_model(const fuse *f, const path *p, const tw_model **out)
+{
+    tw_model *copy;
+    tw_op *op;
+    *out = f->asked->model;
+    if (!f->asked->alone) return TW_OK;
+    TW_ALLOC(f->arena, copy, 1);
+    TW_ALLOC(f->arena, op, f->n);
+    memcpy(op, f->asked->model->op, (size_t)f->n * sizeof *op);
+    for (int k = 0; k < p->n; k++)
+        if (choice_of(f, &p->link[k])->alone) op[p->link[k].first] = f->asked->alone[p->link[k].first];
+    *copy = *f->asked->model;
+    copy->op = op;
+    *out = copy;
+    return TW_OK;
+}
+
 static tw_status write_mapping(const fuse *f, const path *p, tw_mapping *out)
 {
     tw_group_map *group;
@@ -296,18 +332,19 @@ static tw_status write_mapping(const fuse *f, const path *p, tw_mapping *out)
 }
 
 /* Keeps the mapping if all of it together is better than what was found so far. */
-static tw_status offer(fuse *f, const tw_mapping *mapping, tw_fused *best, bool *better)
+static tw_status offer(fuse *f, const tw_model *model, const tw_mapping *mapping, tw_fused *best, bool *better)
 {
     measured m;
     tw_diag quiet = tw_diag_quiet(f->diag);
-    tw_status status = tw_mapping_check(mapping, f->asked->model, f->asked->machine, &quiet);
+    tw_status status = tw_mapping_check(mapping, model, f->asked->machine, &quiet);
     *better = false;
-    if (status == TW_OK) status = simulate(f, mapping, &m);
+    if (status == TW_OK) status = simulate(f, model, mapping, &m);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
     TW_TRY(status);
     const measured was = {best->cycles, best->energy_fj};
     if (best->mapping.n_groups > 0 && price_of(f, &m) >= price_of(f, &was)) return TW_OK;
     best->mapping = *mapping;
+    best->model = model;
     best->cycles = m.cycles;
     best->energy_fj = m.energy_fj;
     *better = true;
@@ -325,12 +362,14 @@ static tw_status improve(fuse *f, const path *p, tw_fused *best)
             if (tw_deadline_is_over(f->diag->deadline)) return TW_OK;
             tw_group_map *group;
             tw_mapping mapping = best->mapping;
+            const tw_model *model = best->model;
             bool better;
+            if (c->alone) TW_TRY(model_with(f, best->model, p->link[k].first, &model));
             TW_ALLOC(f->arena, group, p->n);
             memcpy(group, mapping.group, (size_t)p->n * sizeof *group);
             TW_TRY(tw_tiling_group(c->frame, &c->tiling[t], f->arena, &group[k]));
             mapping.group = group;
-            TW_TRY(offer(f, &mapping, best, &better));
+            TW_TRY(offer(f, model, &mapping, best, &better));
         }
     }
     return TW_OK;
@@ -340,11 +379,13 @@ static tw_status find_with(fuse *f, bool with_seams, tw_fused *best)
 {
     path p;
     tw_mapping mapping;
+    const tw_model *model;
     bool better;
     TW_TRY(find_path(f, with_seams, &p));
     if (p.n == 0 || p.n > TW_MAX_GROUPS) return TW_OK;
     TW_TRY(write_mapping(f, &p, &mapping));
-    TW_TRY(offer(f, &mapping, best, &better));
+    TW_TRY(write_model(f, &p, &model));
+    TW_TRY(offer(f, model, &mapping, best, &better));
     return better ? improve(f, &p, best) : TW_OK;
 }
 
@@ -371,6 +412,8 @@ tw_status tw_fuse_find(const tw_fuse_request *asked, const tw_work *work, tw_fus
     if (!asked->machine->platform || f.n == 0) return TW_INFEASIBLE;
     if (tw_grouping_check_machine(asked->machine, (tw_loc){0}, &quiet) != TW_OK) return TW_INFEASIBLE;
     f.seams = true;
+    f.alone = *asked->model;
+    f.alone.op = asked->alone;
     *out = (tw_fused){0};
     if (!(f.bench = tw_arena_new())) return TW_ERR_NOMEM;
     tw_status status = find(&f, out);

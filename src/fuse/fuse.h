@@ -22,11 +22,15 @@ typedef struct tw_fuse_request {
     const tw_model *model;
     const tw_machine *machine;
     const tw_op_map *apart; /* of each operator, as a group of its own may do it; NULL: not known */
-    tw_pricing by;          /* what is made small */
+    const tw_op *
+        alone; /* the operators as those maps are about them: over the same tensors, perhaps in other views of them, and
+                               perhaps with other loops. NULL: as the model has them */
+    tw_pricing by; /* what is made small */
 } tw_fuse_request;
 
 typedef struct tw_fused {
     tw_mapping mapping;
+    const tw_model *model; /* that it is about: where an operator is a group of its own, it may be as it is alone */
     int64_t cycles, energy_fj; /* of all as one program */
     int n_simulated;           /* programs              */
 } tw_fused;

@@ -10,10 +10,11 @@ int tw_segment_maker(const tw_segment *s, int tensor)
     return -1;
 }
 
-static bool reads(const tw_op *op, int tensor)
+/* Whether the operator sees the tensor in another shape. */
+static bool sees_otherwise(const tw_model *model, const tw_op *op, int tensor)
 {
     for (int o = 0; o < tw_op_output(op); o++)
-        if (op->operand[o].tensor == tensor) return true;
+        if (op->operand[o].tensor != tensor && tw_tensors_share(model, op->operand[o].tensor, tensor)) return true;
     return false;
 }
 
@@ -24,8 +25,9 @@ static bool is_inside(const tw_segment *s, int k)
     bool read = false;
     if (s->model->tensor[tensor].is_output) return false;
     for (int i = 0; i < s->model->n_ops; i++) {
-        if (!reads(&s->model->op[i], tensor)) continue;
+        if (!tw_op_reads_bytes(s->model, &s->model->op[i], tensor)) continue;
         if (i <= s->first + k || i >= s->first + s->n) return false;
+        if (sees_otherwise(s->model, &s->model->op[i], tensor)) return false;
         read = true;
     }
     return read;

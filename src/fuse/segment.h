@@ -19,7 +19,7 @@ static inline const tw_op *tw_segment_op(const tw_segment *s, int k) { return &s
 static inline int tw_op_makes(const tw_op *op) { return op->operand[tw_op_output(op)].tensor; }
 /* Which of the operators makes the tensor, -1: none of them. */
 int tw_segment_maker(const tw_segment *s, int tensor);
-/* Whether everything that is made before the driver is read in the segment, and nowhere else. */
+/* Whether everything that is made before the driver is read in the segment, in the shape in which it is made, and nowhere else. */
 bool tw_segment_is_closed(const tw_segment *s);
 /* The box of every operator, given that of the driver. */
 void tw_segment_boxes(const tw_segment *s, const tw_box *tile, tw_box box[TW_MAX_GROUP_OPS]);

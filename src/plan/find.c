@@ -205,7 +205,7 @@ static tw_status find_groups(const hunt *h, int64_t start, const tw_work *work, 
     if (most > 0 && left <= 0) return TW_OK;
     tw_deadline_init(&limit, left, deadline);
     work->diag->deadline = &limit;
-    tw_status status = tw_fused_find(h->asked, *out, work, out);
+    tw_status status = tw_fused_find(h->asked, *out, NULL, work, out);
     work->diag->deadline = deadline;
     return status;
 }

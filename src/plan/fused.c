@@ -46,11 +46,12 @@ static bool is_better(const scale *s, const tw_fused *fused, const tw_summary *a
     return a != b ? a < b : e < g;
 }
 
-tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_work *work, const tw_plan **out)
+tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_op *alone, const tw_work *work,
+                        const tw_plan **out)
 {
     scale s = {measure_of(asked->options), (double)tw_max(1, apart->sum.cycles),
                (double)tw_max(1, apart->sum.energy_fj)};
-    const tw_fuse_request request = {asked->model, asked->machine, apart->mapping->op, {price, &s}};
+    const tw_fuse_request request = {asked->model, asked->machine, apart->mapping->op, alone, {price, &s}};
     tw_fused fused;
     tw_mapping *mapping;
     tw_joint_search *search;
@@ -67,10 +68,10 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
     *search = (tw_joint_search){.apart = apart->sum, .bound = least.cycles, .n_simulated = fused.n_simulated};
     if (least.engine >= 0) search->bound_by = asked->machine->platform->engine[least.engine].name;
     search->seconds = tw_deadline_since(start);
-    TW_TRY(tw_mapping_check(mapping, asked->model, asked->machine, work->diag));
+    TW_TRY(tw_mapping_check(mapping, fused.model, asked->machine, work->diag));
     const tw_deadline *deadline = work->diag->deadline; /* the last simulation is short, and not given up */
     work->diag->deadline = NULL;
-    status = tw_plan_build_joint(asked->model, asked->machine, mapping, search, work, out);
+    status = tw_plan_build_joint(fused.model, asked->machine, mapping, search, work, out);
     work->diag->deadline = deadline;
     return status;
 }

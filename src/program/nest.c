@@ -1124,8 +1124,10 @@ bool tw_nest_makes(const tw_nest *nest, int tensor)
 {
     const tw_op *driver = nest->op[nest->n_ops - 1].op;
     for (int s = 0; s < nest->n_stays; s++)
-        if (nest->stay[s].tensor == tensor && (nest->stay[s].drain >= 0 || nest->stay[s].stays)) return true;
-    return driver->operand[tw_op_output(driver)].tensor == tensor;
+        if (tw_tensors_share(nest->model, nest->stay[s].tensor, tensor) &&
+            (nest->stay[s].drain >= 0 || nest->stay[s].stays))
+            return true;
+    return tw_tensors_share(nest->model, driver->operand[tw_op_output(driver)].tensor, tensor);
 }
 
 /* What the group reads and groups before it make. */
@@ -1136,8 +1138,10 @@ static void find_crossing(tw_nest *nest, const tw_nest *all, int group)
             tw_stay *stay = &nest->stay[s];
             if (stay->maker >= 0 || !tw_nest_makes(&all[g], stay->tensor)) continue;
             stay->crosses = stay->comes = true;
-            for (int i = 0; i < all[g].n_stays; i++)
-                all[g].stay[i].crosses |= all[g].stay[i].tensor == stay->tensor && all[g].stay[i].maker >= 0;
+            for (int i = 0; i < all[g].n_stays; i++) {
+                bool same = tw_tensors_share(nest->model, all[g].stay[i].tensor, stay->tensor);
+                all[g].stay[i].crosses |= same && all[g].stay[i].maker >= 0;
+            }
         }
 }
 
