@@ -2,8 +2,9 @@
  *
  *     bench_fuse
  *
- * Seconds are of one core: those of the search layer by layer, and those that groups take beyond it. */
-#include "tilewright/tilewright.h"
+ * Seconds are of one core: those of the search layer by layer, and those that groups take beyond it; and seconds on the wall of
+ * the groups on all cores. */
+#include "plan/plan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -69,6 +70,7 @@ static void four(FILE *out)
 
 static void three(FILE *out) { chain(out, 3, 64, 56); }
 static void fifty(FILE *out) { chain(out, 50, 16, 56); }
+static void hundred(FILE *out) { chain(out, 100, 16, 56); }
 static void twenty_five(FILE *out) { chain(out, 25, 16, 56); }
 
 /* Extraction, shrinking, four mappings, expanding: the part of FSRCNN before its last layer, on a quarter of a frame. */
@@ -110,13 +112,13 @@ typedef struct row {
 } row;
 
 static const tw_plan *plan_of(tw_context *ctx, const tw_model *model, const tw_machine *machine, bool layers,
-                              double *seconds)
+                              int n_threads, double *seconds)
 {
     tw_search_options options = TW_SEARCH_OPTIONS_INIT;
     const tw_plan *plan = NULL;
     double start = cpu_seconds();
     options.groups = !layers;
-    options.n_threads = 1;
+    options.n_threads = n_threads;
     if (tw_plan_search(ctx, model, machine, &options, &plan) != TW_OK) return NULL;
     *seconds = cpu_seconds() - start;
     return plan;
@@ -128,21 +130,22 @@ static int run(const row *r)
     tw_context *ctx = tw_context_new();
     const tw_model *model;
     const tw_machine *machine;
-    double apart = 0, both = 0;
+    double apart = 0, both = 0, all = 0;
     if (!ctx || !(t.out = open_memstream(&t.bytes, &t.n))) return 1;
     fprintf(t.out, "workload: %s\nops:\n", r->name);
     r->write(t.out);
     fclose(t.out);
     bool good = tw_model_parse(ctx, r->name, t.bytes, &model) == TW_OK &&
                 tw_machine_parse(ctx, "machine", r->machine, &machine) == TW_OK;
-    const tw_plan *layers = good ? plan_of(ctx, model, machine, true, &apart) : NULL;
-    const tw_plan *plan = layers ? plan_of(ctx, model, machine, false, &both) : NULL;
+    const tw_plan *layers = good ? plan_of(ctx, model, machine, true, 1, &apart) : NULL;
+    const tw_plan *plan = layers ? plan_of(ctx, model, machine, false, 1, &both) : NULL;
+    const tw_plan *quick = plan ? plan_of(ctx, model, machine, false, 0, &all) : NULL;
     if (plan)
-        printf("%-14s %12" PRId64 " %12" PRId64 " %6.2f %9.2f %9.2f %8.2f %8.2f\n", r->name,
+        printf("%-14s %12" PRId64 " %12" PRId64 " %6.2f %9.2f %9.2f %8.2f %8.2f %8.2f\n", r->name,
                tw_plan_summary(layers)->cycles, tw_plan_summary(plan)->cycles,
                (double)tw_plan_summary(layers)->cycles / (double)tw_plan_summary(plan)->cycles,
                (double)tw_plan_summary(layers)->energy_fj / 1e9, (double)tw_plan_summary(plan)->energy_fj / 1e9,
-               apart, both - apart);
+               apart, both - apart, quick && quick->joint ? quick->joint->search->seconds : 0);
     for (int i = 0; !plan && i < tw_context_n_messages(ctx); i++)
         fprintf(stderr, "%s\n", tw_context_message(ctx, i));
     tw_context_free(ctx);
@@ -159,9 +162,11 @@ int main(void)
                                {"residual", slow, residual},
                                {"mlp", slow, mlp},
                                {"chain-25", slow, twenty_five},
-                               {"chain-50", slow, fifty}};
+                               {"chain-50", slow, fifty},
+                               {"chain-100", slow, hundred}};
     int bad = 0;
-    printf("%-14s %12s %12s %6s %9s %9s %8s %8s\n", "", "layers", "groups", "ratio", "uJ", "uJ", "s", "more s");
+    printf("%-14s %12s %12s %6s %9s %9s %8s %8s %8s\n", "", "layers", "groups", "ratio", "uJ", "uJ", "s", "more s",
+           "wall s");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) bad |= run(&rows[i]);
     return bad;
 }

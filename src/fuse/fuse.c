@@ -9,9 +9,11 @@
 #include "mapping/groups.h"
 #include "sim/joint.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
-enum { MOST_TRIED = 4, MOST_MISSES = 3 };
+enum { MOST_TRIED = 4, MOST_THREADS = 16 };
 
 typedef struct choice { /* of one segment */
     bool possible, simulated;
@@ -28,11 +30,12 @@ typedef struct fuse {
     const tw_fuse_request *asked;
     int n;                                    /* operators */
     seam_choices (*choice)[TW_MAX_GROUP_OPS]; /* from operator i on, so many + 1 */
-    bool seams;                               /* tensors may stay between groups */
-    tw_spread_memo *memo;
+    tw_frame_facts facts;
     int n_simulated;
-    int64_t n_commands;                /* of all that were simulated */
-    tw_arena *arena, *scratch, *bench; /* `bench`: of the program at hand */
+    int64_t n_commands; /* of all that were simulated */
+    int n_threads;
+    tw_arena *own[MOST_THREADS];       /* of each thread: frames and tilings    */
+    tw_arena *arena, *scratch, *bench; /* `bench`: of the program at hand       */
     tw_diag *diag;
 } fuse;
 
@@ -105,89 +108,110 @@ static tw_status try_single(fuse *f, int i, choice *c)
     return status == TW_OK ? try_group(f, &group, c) : status == TW_INFEASIBLE ? TW_OK : status;
 }
 
-/* Whether all readers of the tensor are among operators [first, last), and there is one. */
-static bool is_read_in(const tw_model *model, int tensor, int first, int last)
-{
-    bool any = false;
-    for (int i = 0; i < model->n_ops; i++)
-        for (int o = 0; o < tw_op_output(&model->op[i]); o++) {
-            if (model->op[i].operand[o].tensor != tensor) continue;
-            if (i < first || i >= last) return false;
-            any = true;
-        }
-    return any && !model->tensor[tensor].is_output;
-}
-
 /* Whether what operator i makes may stay until the segment behind it has read it. */
 static bool may_stay(const fuse *f, int i)
 {
-    const tw_model *model = f->asked->model;
-    return f->seams && i >= 0 && i + 1 < f->n && is_read_in(model, tw_op_makes(&model->op[i]), i + 1, f->n) &&
-           tw_resident_memory(model, f->asked->machine, tw_op_makes(&model->op[i])) > 0;
+    if (i < 0 || i + 1 >= f->n) return false;
+    int tensor = tw_op_makes(&f->asked->model->op[i]);
+    return tw_is_read_in(f->facts.readers[tensor], i + 1, f->n) && f->facts.home[tensor] > 0;
 }
 
 /* Which seams a segment may have; returns how many. */
-static int list_seams(const fuse *f, int i, int n, tw_tilings list[4])
+static int list_seams(const fuse *f, int i, int n, tw_tilings list[TW_MAX_SEAMS])
 {
     const tw_model *model = f->asked->model;
     int count = 0;
     for (int in = 0; in < 2; in++)
         for (int out = 0; out < 2; out++) {
-            int tensor = in ? (i > 0 ? tw_op_makes(&model->op[i - 1]) : -1) : -1;
-            if (in && (!may_stay(f, i - 1) || !is_read_in(model, tensor, i, i + n))) continue;
+            int tensor = in && i > 0 ? tw_op_makes(&model->op[i - 1]) : -1;
+            if (in && (!may_stay(f, i - 1) || !tw_is_read_in(f->facts.readers[tensor], i, i + n))) continue;
             if (out && !may_stay(f, i + n - 1)) continue;
             list[count++] = (tw_tilings){.seams = {in, out}, .in_tensor = tensor, .most = MOST_TRIED};
         }
     return count;
 }
 
-static tw_status take_tilings(fuse *f, const tw_tilings *list, choice *c)
-{
-    c->n_tilings = list->n;
-    c->tiling = list->tiling;
-    c->possible = list->n > 0;
-    if (!c->possible) return TW_OK;
-    c->price = list->tiling[0].price;
-    if (!list->seams.in && !list->seams.out) return TW_OK;
-    c->simulated = true; /* alone it cannot be */
-    return tw_tiling_group(c->frame, &c->tiling[0], f->arena, &c->group);
-}
+/* ---- all segments of all drivers ---- */
 
-/* All seams of a segment; false: none is possible. */
-static tw_status open_segment(fuse *f, int i, int n, bool *possible)
+typedef struct opener { /* a thread, and its share */
+    fuse *f;
+    atomic_int *next; /* driver */
+    tw_arena *arena;
+    tw_tiler *tiler;
+    tw_status status;
+    pthread_t thread;
+    bool started;
+} opener;
+
+/* The segment of n operators before `end`; what cannot be a group is left out. */
+static tw_status open_segment(opener *o, int end, int n, tw_drive *drive)
 {
-    const tw_segment segment = {f->asked->model, i, n};
-    tw_tilings list[4];
-    const tw_frame *frame;
-    *possible = false;
-    if (!tw_segment_is_closed(&segment)) return TW_OK;
-    tw_status status = tw_frame_of(&segment, f->asked->machine, f->memo, f->arena, &frame);
-    if (status == TW_INFEASIBLE) return TW_OK;
-    TW_TRY(status);
-    int n_lists = list_seams(f, i, n, list);
-    for (int k = 0; k < n_lists; k++) TW_ALLOC(f->arena, list[k].tiling, MOST_TRIED + 1);
-    tw_tilings_find(frame, &f->asked->by, list, n_lists);
-    for (int k = 0; k < n_lists; k++) {
-        choice *c = &f->choice[i][n - 1][list[k].seams.in][list[k].seams.out];
-        c->frame = frame;
-        TW_TRY(take_tilings(f, &list[k], c));
-        *possible |= c->possible;
+    const tw_segment segment = {o->f->asked->model, end - n, n};
+    tw_arena_mark mark = tw_arena_save(o->arena);
+    tw_status status = tw_frame_of(&o->f->facts, &segment, o->arena, &drive->frame[n - 1]);
+    if (status == TW_INFEASIBLE) {
+        tw_arena_rewind(o->arena, mark);
+        return TW_OK;
     }
+    TW_TRY(status);
+    drive->n_lists[n - 1] = list_seams(o->f, end - n, n, drive->list[n - 1]);
+    for (int k = 0; k < drive->n_lists[n - 1]; k++)
+        TW_ALLOC(o->arena, drive->list[n - 1][k].tiling, MOST_TRIED + 1);
     return TW_OK;
 }
 
+/* What was found of the segments becomes choices. */
+static void take_tilings(const fuse *f, int end, const tw_drive *drive)
+{
+    for (int n = 1; n <= drive->n; n++)
+        for (int k = 0; k < drive->n_lists[n - 1]; k++) {
+            const tw_tilings *list = &drive->list[n - 1][k];
+            choice *c = &f->choice[end - n][n - 1][list->seams.in][list->seams.out];
+            c->frame = drive->frame[n - 1];
+            c->n_tilings = list->n;
+            c->tiling = list->tiling;
+            c->possible = list->n > 0;
+            if (c->possible) c->price = list->tiling[0].price;
+            c->simulated = c->possible && (list->seams.in || list->seams.out); /* alone it cannot be */
+        }
+}
+
+static tw_status open_drive(opener *o, int end)
+{
+    tw_drive drive = {.n = (int)tw_min(TW_MAX_GROUP_OPS, end)};
+    for (int n = 1; n <= drive.n; n++) TW_TRY(open_segment(o, end, n, &drive));
+    tw_tilings_find(o->tiler, &drive);
+    take_tilings(o->f, end, &drive);
+    return TW_OK;
+}
+
+static void *open_drives(void *user)
+{
+    opener *o = user;
+    o->status = tw_tiler_new(&o->f->asked->by, o->arena, &o->tiler);
+    while (o->status == TW_OK && !tw_deadline_is_over(o->f->diag->deadline)) {
+        int end = atomic_fetch_add(o->next, 1) + 1;
+        if (end > o->f->n) break;
+        o->status = open_drive(o, end);
+    }
+    return NULL;
+}
+
+/* Every driver by itself, on all threads; what is found does not depend on who finds it. */
 static tw_status open_all(fuse *f)
 {
-    for (int i = 0; i < f->n; i++) {
-        int misses = 0;
-        for (int n = 1; n <= TW_MAX_GROUP_OPS && i + n <= f->n && misses < MOST_MISSES; n++) {
-            bool possible;
-            TW_TRY(open_segment(f, i, n, &possible));
-            misses = possible ? 0 : misses + 1;
-            if (tw_deadline_is_over(f->diag->deadline)) return TW_OK;
-        }
+    atomic_int next = 0;
+    opener all[MOST_THREADS];
+    tw_status status = TW_OK;
+    for (int i = 0; i < f->n_threads; i++) all[i] = (struct opener){.f = f, .next = &next, .arena = f->own[i]};
+    for (int i = 1; i < f->n_threads; i++)
+        all[i].started = pthread_create(&all[i].thread, NULL, open_drives, &all[i]) == 0;
+    open_drives(&all[0]);
+    for (int i = 0; i < f->n_threads; i++) {
+        if (all[i].started) pthread_join(all[i].thread, NULL);
+        if (all[i].status != TW_OK) status = all[i].status;
     }
-    return TW_OK;
+    return status;
 }
 
 /* Settles what a segment takes between groups that store and load. */
@@ -277,6 +301,13 @@ static tw_status find_path(fuse *f, bool with_seams, path *out)
 
 /* ---- all groups together ---- */
 
+/* The group that was simulated, or where the segment cannot be alone, the one that is best by its estimate. */
+static tw_status group_of(const fuse *f, const choice *c, tw_group_map *out)
+{
+    *out = c->group;
+    return c->group.n_ops > 0 ? TW_OK : tw_tiling_group(c->frame, &c->tiling[0], f->arena, out);
+}
+
 static tw_status write_mapping(const fuse *f, const path *p, tw_mapping *out)
 {
     tw_group_map *group;
@@ -286,11 +317,10 @@ static tw_status write_mapping(const fuse *f, const path *p, tw_mapping *out)
     TW_ALLOC(f->arena, resident, p->n);
     *out = (tw_mapping){.n_groups = p->n, .group = group, .resident = resident};
     for (int k = 0; k < p->n; k++) {
-        group[k] = choice_of(f, &p->link[k])->group;
+        TW_TRY(group_of(f, choice_of(f, &p->link[k]), &group[k]));
         if (!p->link[k].in) continue;
         int tensor = tw_op_makes(&model->op[p->link[k].first - 1]);
-        resident[out->n_residents++] =
-            (tw_group_resident){.tensor = tensor, .memory = tw_resident_memory(model, f->asked->machine, tensor)};
+        resident[out->n_residents++] = (tw_group_resident){.tensor = tensor, .memory = f->facts.home[tensor]};
     }
     return TW_OK;
 }
@@ -351,13 +381,20 @@ static tw_status find_with(fuse *f, bool with_seams, tw_fused *best)
 static tw_status find(fuse *f, tw_fused *out)
 {
     TW_ALLOC(f->arena, f->choice, f->n);
-    TW_TRY(tw_spread_memo_new(f->asked->model, f->arena, &f->memo));
+    TW_TRY(tw_frame_facts_of(f->asked->model, f->asked->machine, f->arena, &f->facts));
     TW_TRY(open_all(f));
     for (int i = 0; i < f->n; i++) TW_TRY(settle(f, i, 1)); /* they are there in any case */
     TW_TRY(find_with(f, false, out));
-    if (f->seams) TW_TRY(find_with(f, true, out));
+    TW_TRY(find_with(f, true, out));
     out->n_simulated = f->n_simulated;
     return out->mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE;
+}
+
+static tw_status open_arenas(fuse *f)
+{
+    bool all = (f->bench = tw_arena_new()) != NULL;
+    for (int i = 0; i < f->n_threads; i++) all &= (f->own[i] = tw_arena_new()) != NULL;
+    return all ? TW_OK : TW_ERR_NOMEM;
 }
 
 tw_status tw_fuse_find(const tw_fuse_request *asked, const tw_work *work, tw_fused *out)
@@ -365,16 +402,17 @@ tw_status tw_fuse_find(const tw_fuse_request *asked, const tw_work *work, tw_fus
     tw_diag quiet = tw_diag_quiet(work->diag);
     fuse f = {.asked = asked,
               .n = asked->model->n_ops,
+              .n_threads = (int)tw_clamp(asked->n_threads, 1, tw_min(MOST_THREADS, asked->model->n_ops)),
               .arena = work->arena,
               .scratch = work->scratch,
               .diag = work->diag};
     if (!asked->machine->platform || f.n == 0) return TW_INFEASIBLE;
     if (tw_grouping_check_machine(asked->machine, (tw_loc){0}, &quiet) != TW_OK) return TW_INFEASIBLE;
-    f.seams = true;
     *out = (tw_fused){0};
-    if (!(f.bench = tw_arena_new())) return TW_ERR_NOMEM;
-    tw_status status = find(&f, out);
+    tw_status status = open_arenas(&f);
+    if (status == TW_OK) status = find(&f, out);
     tw_arena_free(f.bench);
+    for (int i = 0; i < f.n_threads; i++) tw_arena_free(f.own[i]);
     if (status != TW_STOPPED) return status;
     return out->mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE; /* time is up: the best so far */
 }

@@ -23,6 +23,7 @@ typedef struct tw_fuse_request {
     const tw_machine *machine;
     const tw_op_map *apart; /* of each operator, as a group of its own may do it; NULL: not known */
     tw_pricing by;          /* what is made small */
+    int n_threads;          /* which change nothing but the time that it takes */
 } tw_fuse_request;
 
 typedef struct tw_fused {

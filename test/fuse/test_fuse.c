@@ -91,7 +91,7 @@ static void draw_workload(draw *d)
 }
 
 static tw_status plan_of(tw_context *ctx, const tw_model *model, const tw_machine *machine, bool layers,
-                         tw_measure measure, const tw_plan **out)
+                         tw_measure measure, int n_threads, const tw_plan **out)
 {
     const tw_objective objective = {.measure = measure};
     tw_search_options options = TW_SEARCH_OPTIONS_INIT;
@@ -99,7 +99,7 @@ static tw_status plan_of(tw_context *ctx, const tw_model *model, const tw_machin
     options.n_objectives = 1;
     options.groups = !layers;
     options.budget = 20000;
-    options.n_threads = 1;
+    options.n_threads = n_threads;
     return tw_plan_search(ctx, model, machine, &options, out);
 }
 
@@ -121,12 +121,12 @@ static bool check(uint64_t seed)
     tw_measure measure = toss(&d, 4) ? TW_ENERGY : TW_CYCLES;
     CHECK_EQ(tw_machine_parse(ctx, "m.yaml", d.machine, &machine), TW_OK);
     CHECK_EQ(tw_model_parse(ctx, "w.yaml", d.workload, &model), TW_OK);
-    bool any = plan_of(ctx, model, machine, true, measure, &layers) == TW_OK, grouped = false;
+    bool any = plan_of(ctx, model, machine, true, measure, 1, &layers) == TW_OK, grouped = false;
     if (any) {
         tw_least least;
         tw_arena *scratch = tw_arena_new();
         const tw_verdict *verdict;
-        CHECK_EQ(plan_of(ctx, model, machine, false, measure, &plan), TW_OK);
+        CHECK_EQ(plan_of(ctx, model, machine, false, measure, 1, &plan), TW_OK);
         CHECK_EQ(tw_least_of(model, machine, scratch, &least), TW_OK);
         grouped = plan->joint != NULL;
         bool good = value_of(plan, measure) <= value_of(layers, measure) && least.cycles <= plan->sum.cycles &&
@@ -151,6 +151,39 @@ TEST(groups_are_right_and_never_worse_than_layers)
     for (int i = 0; i < 120; i++) n_grouped += check((uint64_t)tw_test_pick(&random, 1, INT64_MAX / 2));
     print_message("%d of 120 in groups\n", n_grouped);
     CHECK(n_grouped > 20);
+}
+
+/* The plan as it is written for so many threads. */
+static tw_text written(const draw *d, int n_threads)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan;
+    tw_text text = {0};
+    CHECK_EQ(tw_machine_parse(ctx, "m.yaml", d->machine, &machine), TW_OK);
+    CHECK_EQ(tw_model_parse(ctx, "w.yaml", d->workload, &model), TW_OK);
+    if (plan_of(ctx, model, machine, false, TW_CYCLES, n_threads, &plan) == TW_OK) {
+        tw_mapping_print(plan->mapping, model, machine, &text);
+        tw_text_printf(&text, "%lld cycles\n", (long long)plan->sum.cycles);
+    }
+    tw_context_free(ctx);
+    return text;
+}
+
+/* With pthread_create behind it: this one is for the build that watches threads, too. */
+TEST(any_number_of_threads_finds_the_same_groups)
+{
+    uint64_t random = tw_test_seed();
+    for (int i = 0; i < 12; i++) {
+        draw d = {.random = (uint64_t)tw_test_pick(&random, 1, INT64_MAX / 2)};
+        draw_machine(&d);
+        draw_workload(&d);
+        tw_text one = written(&d, 1), three = written(&d, 3);
+        CHECK_STR(three.bytes, one.bytes);
+        tw_text_release(&one);
+        tw_text_release(&three);
+    }
 }
 
 /* Programs were tried in one arena for what lasts and what does not, and the builder read what it had rewound. */
