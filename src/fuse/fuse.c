@@ -24,12 +24,12 @@ typedef struct choice { /* of one segment */
     tw_group_map group; /* when it is simulated */
 } choice;
 
-typedef choice seam_choices[2][2]; /* what comes in is resident, what goes out is */
+typedef choice choices[2][2][2]; /* what comes in is resident, what goes out is; windows slide */
 
 typedef struct fuse {
     const tw_fuse_request *asked;
-    int n;                                    /* operators */
-    seam_choices (*choice)[TW_MAX_GROUP_OPS]; /* from operator i on, so many + 1 */
+    int n;                               /* operators */
+    choices (*choice)[TW_MAX_GROUP_OPS]; /* from operator i on, so many + 1 */
     tw_frame_facts facts;
     int n_simulated;
     int64_t n_commands; /* of all that were simulated */
@@ -41,8 +41,12 @@ typedef struct fuse {
 
 typedef struct link { /* a segment of a path */
     int first, n;
-    bool in, out;
+    bool in, out, keeps;
 } link;
+
+typedef struct allowed { /* of a path */
+    bool seams, slides;
+} allowed;
 
 typedef struct path {
     int n; /* 0: there is none */
@@ -116,8 +120,8 @@ static bool may_stay(const fuse *f, int i)
     return tw_is_read_in(f->facts.readers[tensor], i + 1, f->n) && f->facts.home[tensor] > 0;
 }
 
-/* Which seams a segment may have; returns how many. */
-static int list_seams(const fuse *f, int i, int n, tw_tilings list[TW_MAX_SEAMS])
+/* Which seams a segment may have, with and without windows that slide; returns how many. */
+static int list_seams(const fuse *f, int i, int n, tw_tilings list[TW_MAX_LISTS])
 {
     const tw_model *model = f->asked->model;
     int count = 0;
@@ -126,7 +130,9 @@ static int list_seams(const fuse *f, int i, int n, tw_tilings list[TW_MAX_SEAMS]
             int tensor = in && i > 0 ? tw_op_makes(&model->op[i - 1]) : -1;
             if (in && (!may_stay(f, i - 1) || !tw_is_read_in(f->facts.readers[tensor], i, i + n))) continue;
             if (out && !may_stay(f, i + n - 1)) continue;
-            list[count++] = (tw_tilings){.seams = {in, out}, .in_tensor = tensor, .most = MOST_TRIED};
+            for (int keeps = 0; keeps < 2; keeps++)
+                list[count++] =
+                    (tw_tilings){.seams = {in, out}, .keeps = keeps, .in_tensor = tensor, .most = MOST_TRIED};
         }
     return count;
 }
@@ -166,7 +172,7 @@ static void take_tilings(const fuse *f, int end, const tw_drive *drive)
     for (int n = 1; n <= drive->n; n++)
         for (int k = 0; k < drive->n_lists[n - 1]; k++) {
             const tw_tilings *list = &drive->list[n - 1][k];
-            choice *c = &f->choice[end - n][n - 1][list->seams.in][list->seams.out];
+            choice *c = &f->choice[end - n][n - 1][list->seams.in][list->seams.out][list->keeps];
             c->frame = drive->frame[n - 1];
             c->n_tilings = list->n;
             c->tiling = list->tiling;
@@ -215,12 +221,12 @@ static tw_status open_all(fuse *f)
 }
 
 /* Settles what a segment takes between groups that store and load. */
-static tw_status settle(fuse *f, int i, int n)
+static tw_status settle(fuse *f, int i, int n, bool keeps)
 {
-    choice *c = &f->choice[i][n - 1][0][0];
+    choice *c = &f->choice[i][n - 1][0][0][keeps];
     bool any = c->possible;
     c->possible = false;
-    if (n == 1) TW_TRY(try_single(f, i, c));
+    if (n == 1 && !keeps) TW_TRY(try_single(f, i, c));
     for (int t = 0; t < c->n_tilings && any; t++) {
         tw_group_map group;
         TW_TRY(tw_tiling_group(c->frame, &c->tiling[t], f->arena, &group));
@@ -237,28 +243,35 @@ typedef struct stop { /* behind operator j: what it made is stored, or resident 
     link last; /* n 0: there is no way here */
 } stop;
 
-static void reach(const fuse *f, stop (*node)[2], int j, int n, bool with_seams)
+/* The way to operator j over the segment of n before it. */
+static void reach(const fuse *f, stop (*node)[2], link l)
 {
-    for (int in = 0; in <= (int)with_seams; in++)
-        for (int out = 0; out <= (int)with_seams; out++) {
-            const choice *c = &f->choice[j - n][n - 1][in][out];
-            bool begins = j == n && !in;
-            if (!c->possible || (!begins && node[j - n][in].last.n == 0)) continue;
-            double price = node[j - n][in].least + c->price;
-            if (node[j][out].last.n > 0 && node[j][out].least <= price) continue;
-            node[j][out].least = price;
-            node[j][out].last = (link){j - n, n, in, out};
+    int j = l.first + l.n;
+    const choice *c = &f->choice[l.first][l.n - 1][l.in][l.out][l.keeps];
+    bool begins = l.first == 0 && !l.in;
+    if (!c->possible || (!begins && node[l.first][l.in].last.n == 0)) return;
+    double price = node[l.first][l.in].least + c->price;
+    if (node[j][l.out].last.n > 0 && node[j][l.out].least <= price) return;
+    node[j][l.out].least = price;
+    node[j][l.out].last = l;
+}
+
+static void reach_all(const fuse *f, stop (*node)[2], int j, allowed may)
+{
+    for (int n = 1; n <= TW_MAX_GROUP_OPS && n <= j; n++)
+        for (int k = 0; k < 8; k++) {
+            link l = {.first = j - n, .n = n, .in = k >> 2, .out = k >> 1 & 1, .keeps = k & 1};
+            if ((!(l.in || l.out) || may.seams) && (!l.keeps || may.slides)) reach(f, node, l);
         }
 }
 
 /* The shortest path, from its beginning. */
-static tw_status shortest(const fuse *f, bool with_seams, path *out)
+static tw_status shortest(const fuse *f, allowed may, path *out)
 {
     stop(*node)[2];
     int n = 0;
     TW_ALLOC(f->scratch, node, f->n + 1);
-    for (int j = 1; j <= f->n; j++)
-        for (int len = 1; len <= TW_MAX_GROUP_OPS && len <= j; len++) reach(f, node, j, len, with_seams);
+    for (int j = 1; j <= f->n; j++) reach_all(f, node, j, may);
     out->n = 0;
     if (node[f->n][0].last.n == 0) return TW_OK;
     int seam = 0;
@@ -277,22 +290,25 @@ static tw_status shortest(const fuse *f, bool with_seams, path *out)
     return TW_OK;
 }
 
-static choice *choice_of(const fuse *f, const link *l) { return &f->choice[l->first][l->n - 1][l->in][l->out]; }
+static choice *choice_of(const fuse *f, const link *l)
+{
+    return &f->choice[l->first][l->n - 1][l->in][l->out][l->keeps];
+}
 
 /* The shortest path of which everything is settled. */
-static tw_status find_path(fuse *f, bool with_seams, path *out)
+static tw_status find_path(fuse *f, allowed may, path *out)
 {
     bool changed = true;
     TW_ALLOC(f->arena, out->link, f->n + 1);
     while (changed) {
         tw_arena_mark mark = tw_arena_save(f->scratch);
-        tw_status status = shortest(f, with_seams, out);
+        tw_status status = shortest(f, may, out);
         tw_arena_rewind(f->scratch, mark);
         TW_TRY(status);
         changed = false;
         for (int k = 0; k < out->n; k++) {
             if (choice_of(f, &out->link[k])->simulated) continue;
-            TW_TRY(settle(f, out->link[k].first, out->link[k].n));
+            TW_TRY(settle(f, out->link[k].first, out->link[k].n, out->link[k].keeps));
             changed = true;
         }
     }
@@ -344,35 +360,58 @@ static tw_status offer(fuse *f, const tw_mapping *mapping, tw_fused *best, bool 
     return TW_OK;
 }
 
+/* A group of the best mapping with another tiling. */
+static tw_status swap_group(fuse *f, const path *p, int k, const tw_tiling *tiling, tw_fused *best, bool *better)
+{
+    tw_group_map *group;
+    tw_mapping mapping = best->mapping;
+    *better = false;
+    if (tw_deadline_is_over(f->diag->deadline)) return TW_OK;
+    TW_ALLOC(f->arena, group, p->n);
+    memcpy(group, mapping.group, (size_t)p->n * sizeof *group);
+    TW_TRY(tw_tiling_group(choice_of(f, &p->link[k])->frame, tiling, f->arena, &group[k]));
+    mapping.group = group;
+    return offer(f, &mapping, best, better);
+}
+
+/* The tiling with which the group is best beside the others: one of its list and, where windows slide, with some that do not. */
+static tw_status improve_group(fuse *f, const path *p, int k, int64_t end, tw_fused *best)
+{
+    const choice *c = choice_of(f, &p->link[k]);
+    const tw_tiling *now = c->n_tilings > 0 ? &c->tiling[0] : NULL;
+    bool better;
+    for (int t = 0; t < c->n_tilings && f->n_commands < end; t++) {
+        TW_TRY(swap_group(f, p, k, &c->tiling[t], best, &better));
+        if (better) now = &c->tiling[t];
+    }
+    if (!now || !now->slides) return TW_OK;
+    tw_tiling mixed = *now;
+    for (uint64_t left = now->slides; left && f->n_commands < end; left &= left - 1) {
+        uint64_t was = mixed.slides;
+        mixed.slides &= ~(left & -left);
+        TW_TRY(swap_group(f, p, k, &mixed, best, &better));
+        if (!better) mixed.slides = was;
+    }
+    return TW_OK;
+}
+
 /* Other tilings of each group, beside the others as they are: for as long as some hundred thousand commands take. */
 static tw_status improve(fuse *f, const path *p, tw_fused *best)
 {
     static const int64_t most_commands = 200000;
     int64_t end = f->n_commands + most_commands;
-    for (int k = 0; k < p->n; k++) {
-        const choice *c = choice_of(f, &p->link[k]);
-        for (int t = 0; t < c->n_tilings && f->n_commands < end; t++) {
-            if (tw_deadline_is_over(f->diag->deadline)) return TW_OK;
-            tw_group_map *group;
-            tw_mapping mapping = best->mapping;
-            bool better;
-            TW_ALLOC(f->arena, group, p->n);
-            memcpy(group, mapping.group, (size_t)p->n * sizeof *group);
-            TW_TRY(tw_tiling_group(c->frame, &c->tiling[t], f->arena, &group[k]));
-            mapping.group = group;
-            TW_TRY(offer(f, &mapping, best, &better));
-        }
-    }
+    for (int k = 0; k < p->n; k++) TW_TRY(improve_group(f, p, k, end, best));
     return TW_OK;
 }
 
-static tw_status find_with(fuse *f, bool with_seams, tw_fused *best)
+static tw_status find_with(fuse *f, allowed may, tw_fused *best)
 {
     path p;
     tw_mapping mapping;
-    bool better;
-    TW_TRY(find_path(f, with_seams, &p));
-    if (p.n == 0 || p.n > TW_MAX_GROUPS) return TW_OK;
+    bool better, slides = false;
+    TW_TRY(find_path(f, may, &p));
+    for (int k = 0; k < p.n; k++) slides |= p.link[k].keeps;
+    if (p.n == 0 || p.n > TW_MAX_GROUPS || (may.slides && !slides)) return TW_OK;
     TW_TRY(write_mapping(f, &p, &mapping));
     TW_TRY(offer(f, &mapping, best, &better));
     return better ? improve(f, &p, best) : TW_OK;
@@ -383,9 +422,8 @@ static tw_status find(fuse *f, tw_fused *out)
     TW_ALLOC(f->arena, f->choice, f->n);
     TW_TRY(tw_frame_facts_of(f->asked->model, f->asked->machine, f->arena, &f->facts));
     TW_TRY(open_all(f));
-    for (int i = 0; i < f->n; i++) TW_TRY(settle(f, i, 1)); /* they are there in any case */
-    TW_TRY(find_with(f, false, out));
-    TW_TRY(find_with(f, true, out));
+    for (int i = 0; i < f->n; i++) TW_TRY(settle(f, i, 1, false)); /* they are there in any case */
+    for (int k = 0; k < (f->asked->no_slides ? 2 : 4); k++) TW_TRY(find_with(f, (allowed){k & 1, k >> 1}, out));
     out->n_simulated = f->n_simulated;
     return out->mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE;
 }

@@ -33,16 +33,27 @@ typedef struct seen { /* a tensor, as far as operators are in that touch it */
     bool is_made;                      /* by an operator that may come in                                  */
     int64_t version;                   /* 0: nobody reads it yet in this tiling                            */
     int inner;                         /* cuts that count, the others leave what is held as it is          */
-    int64_t most, elems[MOST_CORNERS]; /* held at once, at each corner                                   */
+    int64_t most, ahead;               /* elements held at once; most that come for the next window        */
     double units;                      /* elements that pass each link                                     */
-    tw_region region[MOST_CORNERS];
+    int64_t elems[MOST_CORNERS];       /* that are held at each corner,                                    */
+    tw_region region[MOST_CORNERS];    /* and where                                                        */
+    int axis;                          /* along which the window slides, -1: it does not                   */
+    int64_t fresh_elems[MOST_CORNERS]; /* then: what is new,                                             */
+    tw_region fresh[MOST_CORNERS];
+    int64_t old_elems[MOST_CORNERS]; /* and what the tile before holds if nothing slides                 */
+    tw_region old[MOST_CORNERS];
     int n_links;
     link_sums link[TW_FRAME_STOPS];
 } seen;
 
+/* What is made or moved at a corner. */
+static int64_t fresh_elems(const seen *s, int c) { return s->axis >= 0 ? s->fresh_elems[c] : s->elems[c]; }
+static const tw_region *fresh_region(const seen *s, int c) { return s->axis >= 0 ? &s->fresh[c] : &s->region[c]; }
+
 typedef struct entered {                /* an operator that is in */
     int output, input[TW_MAX_OPERANDS]; /* as seen                                                      */
     tw_box whole, box[MOST_CORNERS];
+    tw_box old[MOST_CORNERS];    /* where windows slide: of the tile before, if nothing did */
     double peak, worked, points; /* cycles at the peak of the engine, and with its loops over the array */
     double last_work;
     bool is_spread; /* `over` and `worked` are known in this tiling */
@@ -87,7 +98,7 @@ static int op_at(const tw_frame *f, int d) { return f->segment.n - 1 - d; }
 
 typedef struct classes { /* of the tiles along a cut */
     int n;
-    tw_span span[3];
+    tw_span span[3], before[3];
     int64_t times[3];
 } classes;
 
@@ -98,6 +109,7 @@ static classes classes_of(const tw_op *op, int loop, int64_t size)
     int64_t at[3] = {0, s.count == 2 ? 1 : s.count / 2, s.count - 1};
     for (int i = 0; i < c.n; i++) {
         c.span[i] = tw_split_at(&s, 0, at[i]);
+        if (i > 0) c.before[i] = tw_split_at(&s, 0, at[i] - 1);
         c.times[i] = c.n == 3 && i == 1 ? s.count - 2 : 1;
     }
     return c;
@@ -132,6 +144,11 @@ static void open_corners(tw_tiler *w, const tw_tiling *t)
         tw_box *box = &w->entered[0].box[w->n_corners];
         *box = w->entered[0].whole;
         for (p = 0; p < t->n_cuts; p++) box->span[t->loop[p]] = cut[p].span[at[p]];
+        if (t->slide > 0) {
+            tw_box *old = &w->entered[0].old[w->n_corners];
+            *old = *box;
+            old->span[t->loop[t->slide - 1]] = cut[t->slide - 1].before[at[t->slide - 1]];
+        }
         w->corner[w->n_corners++] = corner_of(t, cut, at);
         for (p = t->n_cuts - 1; p >= 0 && ++at[p] == cut[p].n; p--) at[p] = 0;
     } while (p >= 0);
@@ -159,6 +176,38 @@ static bool is_same(const tw_region *a, const tw_region *b, int n_axes)
     return memcmp(a->axis, b->axis, (size_t)n_axes * sizeof *a->axis) == 0;
 }
 
+/* The axis that the cut moves from its first tile to the next, if it is the last one that moves anything and no other axis moves; -1:
+ * there is none. */
+static int slide_axis(const tw_tiler *w, const seen *s, const tw_tiling *t, int n_axes)
+{
+    const tw_region *first = &s->region[0], *next = &s->region[w->step[t->slide - 1]];
+    int axis = -1;
+    if (s->inner != t->slide || s == &w->seen[w->entered[0].output]) return -1;
+    for (int a = 0; a < n_axes; a++) {
+        if (first->axis[a].lo == next->axis[a].lo && first->axis[a].hi == next->axis[a].hi) continue;
+        if (axis >= 0) return -1;
+        axis = a;
+    }
+    return axis;
+}
+
+/* What is behind the end of the window before is new. */
+static void find_fresh(tw_tiler *w, seen *s, const tw_tiling *t)
+{
+    s->ahead = 0;
+    for (int c = 0; c < w->n_corners; c++) {
+        tw_span is = s->region[c].axis[s->axis];
+        bool continues = w->corner[c].at[t->slide - 1] > 0 && s->old_elems[c] > 0 && s->elems[c] > 0;
+        s->fresh[c] = s->region[c];
+        s->fresh_elems[c] = s->elems[c];
+        if (!continues) continue;
+        int64_t from = tw_clamp(s->old[c].axis[s->axis].hi, is.lo, is.hi);
+        s->fresh[c].axis[s->axis].lo = from;
+        s->fresh_elems[c] = s->elems[c] / tw_span_len(is) * (is.hi - from);
+        s->ahead = tw_max(s->ahead, s->fresh_elems[c]);
+    }
+}
+
 /* Sums over all corners, once it is known what is read at each of them. */
 static void sum_up(tw_tiler *w, seen *s, const tw_tiling *t)
 {
@@ -169,9 +218,11 @@ static void sum_up(tw_tiler *w, seen *s, const tw_tiling *t)
     s->units = 0;
     for (int p = 0; p < t->n_cuts; p++)
         if (w->n_classes[p] > 1 && !is_same(&s->region[0], &s->region[w->step[p]], n_axes)) s->inner = p + 1;
+    s->axis = t->slide > 0 ? slide_axis(w, s, t, n_axes) : -1;
+    if (s->axis >= 0) find_fresh(w, s, t);
     for (int c = 0; c < w->n_corners; c++) {
         s->most = tw_max(s->most, s->elems[c]);
-        if (w->corner[c].same <= s->inner) s->units += w->corner[c].times[s->inner] * (double)s->elems[c];
+        if (w->corner[c].same <= s->inner) s->units += w->corner[c].times[s->inner] * (double)fresh_elems(s, c);
     }
 }
 
@@ -182,30 +233,34 @@ static void widen(tw_region *hull, const tw_region *by, int n_axes)
             (tw_span){tw_min(hull->axis[a].lo, by->axis[a].lo), tw_max(hull->axis[a].hi, by->axis[a].hi)};
 }
 
-/* The part of the operand that the box touches joins what is known of the tensor at a corner. */
-static void touch(seen *s, int c, const tw_operand *operand, const tw_box *box)
+/* The part of the operand that the box touches joins the hull of what others do, whose elements are counted. */
+static void touch(const tw_op *op, int operand, const tw_box *box, tw_region *hull, int64_t *elems)
 {
     tw_region region = {0};
-    if (tw_region_of(operand, box, &region) == 0) return;
-    if (s->elems[c] == 0)
-        memcpy(&s->region[c], &region, (size_t)operand->n_axes * sizeof *region.axis);
+    int n_axes = op->operand[operand].n_axes;
+    if (is_empty(op, box) || tw_region_of(&op->operand[operand], box, &region) == 0) return;
+    if (*elems == 0)
+        memcpy(hull, &region, (size_t)n_axes * sizeof *region.axis);
     else
-        widen(&s->region[c], &region, operand->n_axes);
-    s->elems[c] = 1;
-    for (int a = 0; a < operand->n_axes; a++) s->elems[c] *= tw_span_len(s->region[c].axis[a]);
+        widen(hull, &region, n_axes);
+    *elems = 1;
+    for (int a = 0; a < n_axes; a++) *elems *= tw_span_len(hull->axis[a]);
 }
 
 static void touch_all(tw_tiler *w, int d, int operand, seen *s, const tw_tiling *t)
 {
     const entered *e = &w->entered[d];
     const tw_op *op = tw_segment_op(&w->widest->segment, op_at(w->widest, d));
-    if (s->version == 0) {
-        memset(s->elems, 0, (size_t)w->n_corners * sizeof *s->elems);
-        for (int c = 0; c < w->n_corners; c++)
-            memset(s->region[c].axis, 0, (size_t)op->operand[operand].n_axes * sizeof *s->region[c].axis);
+    size_t axes = (size_t)op->operand[operand].n_axes * sizeof(tw_span);
+    for (int c = 0; c < w->n_corners && s->version == 0; c++) {
+        s->elems[c] = s->old_elems[c] = 0;
+        memset(s->region[c].axis, 0, axes);
     }
-    for (int c = 0; c < w->n_corners; c++)
-        if (!is_empty(op, &e->box[c])) touch(s, c, &op->operand[operand], &e->box[c]);
+    for (int c = 0; c < w->n_corners; c++) {
+        touch(op, operand, &e->box[c], &s->region[c], &s->elems[c]);
+        if (t->slide > 0 && w->corner[c].at[t->slide - 1] > 0)
+            touch(op, operand, &e->old[c], &s->old[c], &s->old_elems[c]);
+    }
     sum_up(w, s, t);
 }
 
@@ -242,7 +297,7 @@ static double peak_cycles(const tw_frame *f, int k, const tw_box *box)
 static bool runs_at(const tw_tiler *w, const entered *e, int c)
 {
     const seen *made = &w->seen[e->output];
-    return w->corner[c].same <= made->inner && made->elems[c] > 0;
+    return w->corner[c].same <= made->inner && fresh_elems(made, c) > 0;
 }
 
 static void sum_work(tw_tiler *w, int d)
@@ -317,19 +372,25 @@ static void spread_out(tw_tiler *w, int d, const tw_tiling *t)
 
 /* ---- operators come in ---- */
 
+/* The box in which the operator makes a region of its output; nothing where there are no elements. */
+static void box_of(const tw_op *op, const entered *e, const tw_region *region, int64_t elems, tw_box *box)
+{
+    const tw_operand *out = &op->operand[tw_op_output(op)];
+    memcpy(box->span, e->whole.span, (size_t)op->n_loops * sizeof *box->span);
+    for (int a = 0; a < out->n_axes; a++)
+        if (out->axis[a].n_terms > 0)
+            box->span[out->axis[a].term[0].loop] = elems > 0 ? region->axis[a] : (tw_span){0, 0};
+}
+
 /* Its boxes follow from what is read of its output. */
-static void find_boxes(tw_tiler *w, int d)
+static void find_boxes(tw_tiler *w, int d, const tw_tiling *t)
 {
     entered *e = &w->entered[d];
     const seen *made = &w->seen[e->output];
     const tw_op *op = tw_segment_op(&w->widest->segment, op_at(w->widest, d));
-    const tw_operand *out = &op->operand[tw_op_output(op)];
     for (int c = 0; c < w->n_corners; c++) {
-        memcpy(e->box[c].span, e->whole.span, (size_t)op->n_loops * sizeof *e->whole.span);
-        for (int a = 0; a < out->n_axes; a++)
-            if (out->axis[a].n_terms > 0)
-                e->box[c].span[out->axis[a].term[0].loop] =
-                    made->elems[c] > 0 ? made->region[c].axis[a] : (tw_span){0, 0};
+        box_of(op, e, fresh_region(made, c), fresh_elems(made, c), &e->box[c]);
+        if (t->slide > 0) box_of(op, e, &made->old[c], made->old_elems[c], &e->old[c]);
     }
 }
 
@@ -343,7 +404,7 @@ static bool enter(tw_tiler *w, int d, const tw_tiling *t)
     else if (w->seen[e->output].version == 0)
         return false;
     else
-        find_boxes(w, d);
+        find_boxes(w, d, t);
     for (int o = 0; o < tw_op_output(op); o++) touch_all(w, d, o, &w->seen[e->input[o]], t);
     sum_work(w, d);
     return true;
@@ -371,8 +432,8 @@ static void sum_moves(const tw_tiler *w, const tw_frame *f, const tw_frame_tenso
     sums->op = f->segment.first + h->op;
     sums->cycles = sums->first = sums->last = 0;
     for (int c = 0; c < w->n_corners; c++) {
-        if (w->corner[c].same > s->inner || s->elems[c] == 0) continue;
-        double cycles = move_cycles(f, h, sums->mover, &s->region[c], s->elems[c]);
+        if (w->corner[c].same > s->inner || fresh_elems(s, c) == 0) continue;
+        double cycles = move_cycles(f, h, sums->mover, fresh_region(s, c), fresh_elems(s, c));
         sums->cycles += w->corner[c].times[s->inner] * cycles;
         if (w->corner[c].end[0]) sums->first = cycles;
         if (w->corner[c].end[1]) sums->last = cycles;
@@ -445,10 +506,11 @@ static void add_room(const tw_tiler *w, const tw_frame *f, uint64_t resident, in
     if (resident >> i & 1) need[home_of(f, i)].once += aligned(f, home_of(f, i), h->whole);
     for (int m = tiles_from(f, resident, i); m < h->n_memories; m++) {
         room *r = &need[h->memory[m]];
-        int64_t units = aligned(f, h->memory[m], s->most * h->units);
-        *(s->inner == 0 || h->part == TW_STAYS_INSIDE ? &r->once
-          : h->part == TW_COMES_IN                    ? &r->in
-                                                      : &r->out) += units;
+        int64_t units = aligned(f, h->memory[m], s->most * h->units), each = units;
+        if (s->axis >= 0) each = aligned(f, h->memory[m], s->ahead * h->units);
+        bool one = s->inner == 0 || h->part == TW_STAYS_INSIDE;
+        r->once += one ? units : units - each;
+        if (!one) *(h->part == TW_COMES_IN ? &r->in : &r->out) += each;
     }
 }
 
@@ -547,24 +609,43 @@ static bool is_promising(tw_tiler *w, const tw_frame *f, const tw_tilings *list,
 
 static void describe(tw_tiler *w, const tw_frame *f, tw_tiling *t)
 {
-    t->changing = 0;
-    for (int i = 0; i < f->n_tensors; i++) t->changing |= (uint64_t)(seen_of(w, f, i)->inner > 0) << i;
+    t->changing = t->slides = 0;
+    for (int i = 0; i < f->n_tensors; i++) {
+        t->changing |= (uint64_t)(seen_of(w, f, i)->inner > 0) << i;
+        t->slides |= (uint64_t)(seen_of(w, f, i)->axis >= 0) << i;
+    }
     for (int k = 0; k < f->segment.n; k++) t->over[k] = w->entered[op_at(f, k)].over;
+}
+
+/* Whether groups can say how windows slide in all memories of the tensors: not in lanes, and further outside only along the last cut. */
+static bool may_slide(const tw_tiler *w, const tw_frame *f, const tw_tiling *t)
+{
+    bool any = false;
+    for (int i = 0; i < f->n_tensors; i++) {
+        if (seen_of(w, f, i)->axis < 0) continue;
+        any = true;
+        for (int m = 0; m < f->tensor[i].n_memories; m++) {
+            int memory = f->tensor[i].memory[m];
+            if (f->platform->memory[memory].lanes > 1 || (memory != f->level && t->slide < t->n_cuts)) return false;
+        }
+    }
+    return any;
 }
 
 /* First at the peak, which costs little; what may be among the best then with the loops that really lie over the arrays. */
 static void offer(tw_tiler *w, int n_entered, tw_tiling *t)
 {
     const tw_frame *f = w->drive->frame[n_entered - 1];
-    tw_tilings *list = w->drive->list[n_entered - 1];
-    bool any = false;
-    if (!f || !w->wanted[n_entered - 1]) return;
-    for (int i = 0; i < w->drive->n_lists[n_entered - 1]; i++) any |= is_promising(w, f, &list[i], true, t);
-    if (!any) return;
+    tw_tilings *list = w->drive->list[n_entered - 1], *wanted[TW_MAX_LISTS];
+    int n = 0;
+    if (!f || !w->wanted[n_entered - 1] || (t->slide > 0 && !may_slide(w, f, t))) return;
+    for (int i = 0; i < w->drive->n_lists[n_entered - 1]; i++)
+        if (list[i].keeps == (t->slide > 0) && is_promising(w, f, &list[i], true, t)) wanted[n++] = &list[i];
+    if (n == 0) return;
     for (int d = 0; d < n_entered; d++) spread_out(w, d, t);
     describe(w, f, t);
-    for (int i = 0; i < w->drive->n_lists[n_entered - 1]; i++)
-        if (is_promising(w, f, &list[i], false, t)) keep(&list[i], t);
+    for (int i = 0; i < n; i++)
+        if (is_promising(w, f, wanted[i], false, t)) keep(wanted[i], t);
 }
 
 /* All segments with this tiling, from the shortest on. */
@@ -608,7 +689,8 @@ static int list_sizes(const tw_frame *f, int loop, int64_t size[MOST_SIZES])
 /* ---- loops that are cut ---- */
 
 typedef struct cut_loops {
-    int n, loop[TW_TILING_CUTS]; /* outermost first */
+    int n, loop[TW_TILING_CUTS]; /* outermost first                                 */
+    int n_moving;                /* of them, the first, that move what stays inside */
 } cut_loops;
 
 /* Loops that do not move what stays inside are cut innermost, so that nothing is computed again for them. */
@@ -638,8 +720,25 @@ static cut_loops loops_of(const tw_frame *f, int most)
     for (int pass = 0; pass < 2; pass++)
         for (int l = 0; l < tw_frame_driver(f)->n_loops; l++)
             for (int i = 0; i < n; i++)
-                if (f->loop[i] == l && moves[i] == (pass == 0)) c.loop[c.n++] = l;
+                if (f->loop[i] == l && moves[i] == (pass == 0)) c.loop[c.n++] = l, c.n_moving += pass == 0;
     return c;
+}
+
+/* Windows slide along the last cut that moves what stays inside, and along the one before it when they change places; where
+ * nothing stays inside, along the last cut. */
+static void try_slides(tw_tiler *w, int n_wanted, tw_tiling t, int n_moving)
+{
+    if (t.n_cuts == 0) return;
+    t.slide = n_moving > 0 ? n_moving : t.n_cuts;
+    try_tiling(w, n_wanted, &t);
+    if (t.slide < 2) return;
+    int at = t.slide - 1, loop = t.loop[at];
+    int64_t size = t.size[at];
+    t.loop[at] = t.loop[at - 1];
+    t.size[at] = t.size[at - 1];
+    t.loop[at - 1] = loop;
+    t.size[at - 1] = size;
+    try_tiling(w, n_wanted, &t);
 }
 
 /* All combinations of sizes of these loops. */
@@ -652,12 +751,15 @@ static void try_loops(tw_tiler *w, int n_wanted, const cut_loops *c)
         if ((n_sizes[p] = list_sizes(w->widest, c->loop[p], size[p])) == 0) return;
     do {
         tw_tiling t = {0};
+        int n_moving = 0;
         for (p = 0; p < c->n; p++) {
             if (size[p][at[p]] == driver->loop[c->loop[p]].extent) continue;
+            n_moving += p < c->n_moving;
             t.loop[t.n_cuts] = c->loop[p];
             t.size[t.n_cuts++] = size[p][at[p]];
         }
         try_tiling(w, n_wanted, &t);
+        try_slides(w, n_wanted, t, n_moving);
         for (p = c->n - 1; p >= 0 && ++at[p] == n_sizes[p]; p--) at[p] = 0;
     } while (p >= 0);
 }
@@ -725,44 +827,64 @@ void tw_tilings_find(tw_tiler *w, tw_drive *drive)
     try_alike(w, 2, todo);
     for (int n = 0; n < drive->n; n++) {
         todo[n] = drive->frame[n] && drive->frame[n]->n_loops > 2;
-        for (int i = 0; i < drive->n_lists[n]; i++) todo[n] &= drive->list[n][i].n == 0;
+        for (int i = 0; i < drive->n_lists[n]; i++) todo[n] &= drive->list[n][i].n == 0 || drive->list[n][i].keeps;
     }
     try_alike(w, 3, todo);
 }
 
 /* ---- as a mapping ---- */
 
+/* A level of each memory that something is held in, outermost first; the first one has all cuts. */
+static tw_status write_levels(const tw_frame *f, const tw_tiling *t, tw_arena *arena, tw_group_map *out)
+{
+    tw_group_level *level;
+    bool held[TW_MAX_PLATFORM_MEMORIES] = {false};
+    for (int i = 0; i < f->n_tensors; i++)
+        for (int m = 0; m < f->tensor[i].n_memories; m++) held[f->tensor[i].memory[m]] = true;
+    TW_ALLOC(arena, level, TW_MAX_GROUP_LEVELS);
+    for (int m = 1; m < f->platform->n_memories; m++)
+        if (held[m] && (m == f->level || out->n_levels < TW_MAX_GROUP_LEVELS - 1))
+            level[out->n_levels++] = (tw_group_level){.memory = m, .depth = t->n_cuts};
+    out->level = level;
+    return TW_OK;
+}
+
+/* Tensors that come once have one buffer, and nothing is said of them. */
+static tw_status write_holds(const tw_frame *f, const tw_tiling *t, tw_arena *arena, tw_group_map *out)
+{
+    tw_hold *hold;
+    TW_ALLOC(arena, hold, f->n_tensors * TW_FRAME_STOPS);
+    for (int i = 0; i < f->n_tensors; i++) {
+        const tw_frame_tensor *h = &f->tensor[i];
+        bool slides = t->slides >> i & 1;
+        int64_t slots = h->part == TW_COMES_IN ? t->in_slots : h->part == TW_GOES_OUT ? t->out_slots : 1;
+        if (!(t->changing >> i & 1) || (slots == 1 && !slides)) continue;
+        for (int m = tiles_from(f, t->resident, i); m < h->n_memories; m++)
+            hold[out->n_holds++] = (tw_hold){.tensor = h->tensor,
+                                             .memory = h->memory[m],
+                                             .depth = slides && t->slide < t->n_cuts ? t->slide : -1,
+                                             .slots = slots,
+                                             .slide = slides ? 1 + t->loop[t->slide - 1] : 0};
+    }
+    out->hold = hold;
+    return TW_OK;
+}
+
 tw_status tw_tiling_group(const tw_frame *f, const tw_tiling *t, tw_arena *arena, tw_group_map *out)
 {
     tw_group_op *op;
     tw_nest_cut *cut;
-    tw_group_level *level;
-    tw_hold *hold;
-    int n_holds = 0;
     TW_ALLOC(arena, op, f->segment.n);
     TW_ALLOC(arena, cut, t->n_cuts);
-    TW_ALLOC(arena, level, 1);
-    TW_ALLOC(arena, hold, f->n_tensors * TW_FRAME_STOPS);
     for (int k = 0; k < f->segment.n; k++)
         op[k] = (tw_group_op){.op = f->segment.first + k, .view = f->op[k].view, .over = t->over[k]};
     for (int p = 0; p < t->n_cuts; p++) cut[p] = (tw_nest_cut){.loop = t->loop[p], .size = t->size[p]};
-    level[0] = (tw_group_level){.memory = f->level, .depth = t->n_cuts};
-    for (int i = 0; i < f->n_tensors; i++) {
-        const tw_frame_tensor *h = &f->tensor[i];
-        int64_t slots = h->part == TW_COMES_IN ? t->in_slots : h->part == TW_GOES_OUT ? t->out_slots : 1;
-        if (!(t->changing >> i & 1)) continue; /* it comes once */
-        for (int m = tiles_from(f, t->resident, i); m < h->n_memories && slots > 1; m++)
-            hold[n_holds++] = (tw_hold){.tensor = h->tensor, .memory = h->memory[m], .depth = -1, .slots = slots};
-    }
     *out = (tw_group_map){.name = tw_frame_driver(f)->name,
                           .n_ops = f->segment.n,
                           .op = op,
                           .n_cuts = t->n_cuts,
                           .cut = cut,
-                          .n_levels = 1,
-                          .level = level,
-                          .n_holds = n_holds,
-                          .hold = hold,
                           .part_loop = -1};
-    return TW_OK;
+    TW_TRY(write_levels(f, t, arena, out));
+    return write_holds(f, t, arena, out);
 }

@@ -9,6 +9,9 @@
  * what nothing overlaps with: the first loads, the last stores. That is an estimate, by which tilings are ordered: what one really takes
  * is simulated. The memory that it needs is exact, or less.
  *
+ * Where windows slide along a cut, the tile before counts: of what is asked for, that has been there is not made or moved again. What does
+ * so is held in a circular buffer as large as the largest window, and each further buffer of it as large as what is new (docs/design/slide.md).
+ *
  * All segments that end with the same operator are counted together. What a tile asks of an operator depends on those behind it alone, so
  * that a segment is the next shorter one and one more operator in front:
  *
@@ -28,6 +31,8 @@ typedef struct tw_tiling {
     int64_t in_slots, out_slots; /* buffers of what comes into the group, and of what it makes */
     uint64_t changing;           /* bit i: what is held of the frame's tensor i is not the same in all steps */
     uint64_t resident;           /* bit i: the tensor lies whole in a memory between groups                   */
+    int slide;                   /* 1 + the cut along which windows slide, 0: none does                       */
+    uint64_t slides;             /* bit i: the tensor's window does, so that what two tiles share is kept     */
     tw_spread over[TW_MAX_GROUP_OPS];
     double cycles, energy_fj, price; /* estimated */
 } tw_tiling;
@@ -44,18 +49,19 @@ typedef struct tw_pricing {
 /* Tilings of one segment between given seams, the best by its price first. */
 typedef struct tw_tilings {
     tw_seams seams;
+    bool keeps;    /* those in which windows slide; otherwise what tiles share is loaded and computed again */
     int in_tensor; /* that is resident if `seams.in` */
     int most, n;   /* room but for one more; found   */
     tw_tiling *tiling;
 } tw_tilings;
 
-enum { TW_MAX_SEAMS = 4 };
+enum { TW_MAX_LISTS = 8 };
 /* All segments that one operator drives; number i has i + 1 operators. */
 typedef struct tw_drive {
     int n;
     const tw_frame *frame[TW_MAX_GROUP_OPS]; /* NULL: they cannot be one group */
     int n_lists[TW_MAX_GROUP_OPS];
-    tw_tilings list[TW_MAX_GROUP_OPS][TW_MAX_SEAMS]; /* which differ in their seams */
+    tw_tilings list[TW_MAX_GROUP_OPS][TW_MAX_LISTS]; /* which differ in their seams and in what is kept */
 } tw_drive;
 
 /* Counts tilings, for one thread. What it remembers changes no result. */

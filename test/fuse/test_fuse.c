@@ -1,4 +1,5 @@
 /* test/fuse/test_fuse.c - random workloads on random machines: groups are never worse than layers, are right, and keep their bound. */
+#include "fuse/fuse.h"
 #include "fuse/least.h"
 #include "plan/plan.h"
 #include "tw_test.h"
@@ -151,6 +152,51 @@ TEST(groups_are_right_and_never_worse_than_layers)
     for (int i = 0; i < 120; i++) n_grouped += check((uint64_t)tw_test_pick(&random, 1, INT64_MAX / 2));
     print_message("%d of 120 in groups\n", n_grouped);
     CHECK(n_grouped > 20);
+}
+
+static double cycles_alone(const void *user, double cycles, double energy_fj)
+{
+    (void)user;
+    (void)energy_fj;
+    return cycles;
+}
+
+/* The cycles of the groups that are found, 0: none are. */
+static int64_t cycles_found(const tw_model *model, const tw_machine *machine, bool no_slides)
+{
+    const tw_fuse_request request = {
+        .model = model, .machine = machine, .by = {cycles_alone, NULL}, .no_slides = no_slides, .n_threads = 1};
+    tw_arena *arena = tw_arena_new(), *scratch = tw_arena_new();
+    tw_diag diag = {.muted = true};
+    const tw_work work = {arena, scratch, &diag};
+    tw_fused fused;
+    tw_status status = tw_fuse_find(&request, &work, &fused);
+    CHECK(status == TW_OK || status == TW_INFEASIBLE);
+    tw_arena_free(arena);
+    tw_arena_free(scratch);
+    return status == TW_OK ? fused.cycles : 0;
+}
+
+TEST(windows_that_may_slide_are_never_slower)
+{
+    uint64_t random = tw_test_seed();
+    int n_faster = 0;
+    for (int i = 0; i < 60; i++) {
+        draw d = {.random = (uint64_t)tw_test_pick(&random, 1, INT64_MAX / 2)};
+        tw_context *ctx = tw_context_new();
+        const tw_model *model;
+        const tw_machine *machine;
+        draw_machine(&d);
+        draw_workload(&d);
+        CHECK_EQ(tw_machine_parse(ctx, "m.yaml", d.machine, &machine), TW_OK);
+        CHECK_EQ(tw_model_parse(ctx, "w.yaml", d.workload, &model), TW_OK);
+        int64_t slide = cycles_found(model, machine, false), again = cycles_found(model, machine, true);
+        CHECK(again == 0 || (slide > 0 && slide <= again));
+        n_faster += slide > 0 && (again == 0 || slide < again);
+        tw_context_free(ctx);
+    }
+    print_message("%d of 60 are faster\n", n_faster);
+    CHECK(n_faster > 10);
 }
 
 /* The plan as it is written for so many threads. */
