@@ -51,7 +51,12 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
 {
     scale s = {measure_of(asked->options), (double)tw_max(1, apart->sum.cycles),
                (double)tw_max(1, apart->sum.energy_fj)};
-    const tw_fuse_request request = {asked->model, asked->machine, apart->mapping->op, alone, {price, &s}};
+    const tw_fuse_request request = {.model = asked->model,
+                                     .machine = asked->machine,
+                                     .apart = apart->mapping->op,
+                                     .alone = alone,
+                                     .by = {price, &s},
+                                     .n_threads = tw_search_threads(asked->options)};
     tw_fused fused;
     tw_mapping *mapping;
     tw_joint_search *search;

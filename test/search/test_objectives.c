@@ -201,5 +201,5 @@ TEST(no_objective_of_a_layer_is_beaten_by_the_plan_of_another_one)
                                            "conv:128x28x28,out=256,kernel=3,pad=1,stride=2" I8};
     int n = tw_test_rounds((int)(TW_COUNT(machine) * TW_COUNT(workload)));
     for (int i = 0; i < n; i++)
-        CHECK(is_never_beaten(workload[i % TW_COUNT(workload)], machine[i / TW_COUNT(workload)]));
+        CHECK(is_never_beaten(workload[(size_t)i % TW_COUNT(workload)], machine[(size_t)i / TW_COUNT(workload)]));
 }
