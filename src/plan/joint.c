@@ -108,7 +108,8 @@ static tw_status claims_of(const tw_plan *plan, tw_arena *arena, tw_claims *out)
                        .pool = timeline->pool,
                        .op = op,
                        .port_busy = timeline->port_busy,
-                       .port_passed = timeline->port_passed};
+                       .port_passed = timeline->port_passed,
+                       .port_units = timeline->port_units};
     return TW_OK;
 }
 
