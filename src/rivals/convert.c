@@ -1,11 +1,18 @@
 /* src/rivals/convert.c - other tools' machines and layers as files of ours. */
 #include "rivals/convert.h"
+#include "rivals/stream/cores.h"
+#include "rivals/stream/machine.h"
 
 #include <string.h>
 
 tw_status tw_rival_machine_print(const tw_rival *rival, tw_levels_kind kind, tw_diag *diag, tw_text *out)
 {
     tw_levels levels;
+    if (rival->cores && kind == TW_LEVELS_MANAGED) return tw_hda_print(rival->cores->hda, diag, out);
+    if (rival->cores)
+        return tw_diag_error(
+            diag, rival->cores->hda->loc,
+            "a machine with several cores is converted as a whole; 'levels' are those of one core");
     TW_TRY(tw_levels_of(rival, 0, kind, diag, &levels));
     return tw_levels_print_machine(rival, 0, &levels, diag, out);
 }
@@ -129,6 +136,11 @@ static tw_status print_layer(const tw_rival *rival, int layer, tw_diag *diag, tw
 
 tw_status tw_rival_workload_print(const tw_rival *rival, tw_diag *diag, tw_text *out)
 {
+    tw_rival whole = *rival;
+    if (rival->cores) whole.layer = rival->cores->whole; /* not what one core runs of them */
+    rival = &whole;
+    if (rival->n_layers == 0)
+        return tw_diag_error(diag, rival->cores ? rival->cores->hda->loc : (tw_loc){0}, "no workload was given");
     tw_text_printf(out, "# Written by 'tilewright convert'. Layers stand on their own: tensors that one makes and "
                         "another reads are not joined.\n"
                         "workload: layers\nops:\n");

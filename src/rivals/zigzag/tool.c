@@ -108,23 +108,34 @@ static tw_status read_files(tw_zz_reader *r, const tw_rival_file *file, int n)
     return status;
 }
 
-static tw_status build_layer(tw_zz_reader *r, const tw_zz_layer *l, tw_rival_layer *out)
+tw_status tw_zz_describe_layer(const tw_zz_layer *l, const tw_zz_entry *entry, tw_arena *arena, tw_rival_layer *out)
 {
     tw_einsum *e;
     tw_zz_extra *x;
-    TW_ALLOC(r->work.arena, e, 1);
-    TW_ALLOC(r->work.arena, x, 1);
-    const tw_zz_entry *entry = tw_zz_entry_for(r->mapping, l);
-    if (!entry)
-        return tw_diag_error(r->work.diag, l->loc,
-                             "no mapping is called '%s', as the layer is, '%s', as its type is, or 'default'",
-                             l->name, l->type);
+    TW_ALLOC(arena, e, 1);
+    TW_ALLOC(arena, x, 1);
     describe(l, entry, e, &x->facts);
-    x->facts.listed = (const int(*)[TW_ZZ_OPERANDS])r->listed;
     x->layer = l;
     x->entry = entry;
     *out = (tw_rival_layer){.name = l->name, .einsum = e, .loc = l->loc, .extra = x};
+    return TW_OK;
+}
+
+tw_status tw_zz_build_layer(tw_zz_reader *r, const tw_zz_layer *l, const tw_zz_entry *entry, tw_rival_layer *out)
+{
+    TW_TRY(tw_zz_describe_layer(l, entry, r->work.arena, out));
+    tw_zz_extra *x = (tw_zz_extra *)(uintptr_t)out->extra;
+    x->facts.listed = (const int(*)[TW_ZZ_OPERANDS])r->listed;
     return tw_zz_unrollings_of(r, l, entry, x);
+}
+
+static tw_status build_layer(tw_zz_reader *r, const tw_zz_layer *l, tw_rival_layer *out)
+{
+    const tw_zz_entry *entry = tw_zz_entry_for(r->mapping, l);
+    if (entry) return tw_zz_build_layer(r, l, entry, out);
+    return tw_diag_error(r->work.diag, l->loc,
+                         "no mapping is called '%s', as the layer is, '%s', as its type is, or 'default'", l->name,
+                         l->type);
 }
 
 static tw_status read(const tw_rival_file *file, int n, tw_work work, tw_rival *out)
@@ -200,6 +211,9 @@ static tw_status add_line(const accountant *a, int operand, int level, tw_accoun
                               .operand = x->name,
                               .tile_words = whole_of(a->count->exact[operand].elems[level]),
                               .instances = whole_of(x->exact.units[level + 1]),
+                              .bits_at_once = level == x->n_levels - 1
+                                                  ? a->count->top_rate[operand] * a->c->cycles / a->count->latency
+                                                  : 0,
                               .n_actions = TW_N_WAYS,
                               .action = action};
     return TW_OK;
@@ -288,7 +302,9 @@ static tw_status settle_account(const accountant *a, const tw_loopnest *nest)
 
 static tw_status choose(const tw_zz_goal *goal, tw_diag *diag, tw_zz_best *best)
 {
-    if (!goal->extra->chosen) return tw_zz_loma(goal, diag, best);
+    tw_zz_goal own = *goal;
+    own.tiles = goal->extra->tiles;
+    if (!goal->extra->chosen) return tw_zz_loma(&own, diag, best);
     *best = (tw_zz_best){.unrolling = 0, .nest = *goal->extra->chosen};
     return TW_OK;
 }
