@@ -83,6 +83,14 @@ static int end_of(const tw_machine_draft *d, const tw_machine_part *mover, int e
     return node->kind == TW_SCALAR ? tw_draft_find(d, mover, node->text) : -1;
 }
 
+bool tw_draft_links(const tw_machine_draft *d, const tw_machine_part *part, int ends[2])
+{
+    if (d->plain || tw_graph_computes(part->node)) return false;
+    for (int i = 0; i < 2; i++)
+        if ((ends[i] = end_of(d, part, i)) < 0 || d->memory[ends[i]].core < 0) return false;
+    return d->memory[ends[0]].core != d->memory[ends[1]].core;
+}
+
 /* Whether both ends of a mover are in the view and, with `near`, follow each other there on a path. */
 static bool spans(const tw_draft_view *v, int outer, int inner, bool near)
 {
@@ -223,6 +231,7 @@ static tw_status join_engines(tw_machine_draft *d, tw_platform *platform, tw_pla
     }
     for (int e = 0; e < platform->n_engines; e++) {
         const tw_machine_part *part = &graph->part[TW_PART_ENGINE][e];
+        if (!engine[e].name && d->link && d->link[e].name) engine[e] = d->link[e];
         if (engine[e].name) continue;
         ++*d->n_bad;
         tw_diag_error(d->diag, part->node->loc,

@@ -14,6 +14,8 @@ typedef struct tw_machine_draft {
     tw_platform_memory *memory; /* those that were read, in the order of the graph */
     const tw_node **per;        /* and the dimensions that they are private to     */
     int n_memories;             /* so many                                         */
+    tw_platform_engine
+        *link; /* per engine of the graph: as it was read, if it is a link; otherwise without a name */
 } tw_machine_draft;
 
 typedef struct tw_draft_view {
@@ -34,6 +36,8 @@ void tw_draft_choose(tw_machine_draft *d, const tw_draft_view *v, const tw_machi
  * reader says what is wrong with it. */
 bool tw_draft_belongs(const tw_machine_draft *d, const tw_draft_view *all, int n, const tw_draft_view *v,
                       const tw_machine_part *part);
+/* Whether the engine is a link between memories of different cores; then these. */
+bool tw_draft_links(const tw_machine_draft *d, const tw_machine_part *part, int ends[2]);
 /* Private memories, once the compute engine of the view is known. */
 void tw_draft_private(tw_machine_draft *d, const tw_draft_view *v);
 /* The engines of all views, as the first that has each knows it; nothing is left over. */

@@ -195,6 +195,11 @@ int tw_machine_link_of(const tw_machine *machine, const tw_op *op, int operand, 
     return tw_machine_link(machine, outer, inner, way, tw_role_of(op, operand));
 }
 
+bool tw_engine_carries(const tw_engine *mover, const tw_op *op, int operand)
+{
+    return tw_names_have(mover->named, op->operand[operand].name) || (roles_of(mover) & tw_role_of(op, operand));
+}
+
 static bool has_names(const tw_machine *machine)
 {
     bool named = false;
@@ -784,7 +789,7 @@ static const tw_platform_view *view_with(const tw_platform *p, int memory, int e
         for (*at = 0; *at < view->machine.n_engines; ++*at)
             if (view->mover[*at] == engine) return view;
     }
-    return &p->view[0]; /* a platform has nothing that no view has */
+    return &p->view[0]; /* a platform has nothing that no view has, but links */
 }
 
 static void print_memories_of(const tw_platform *p, int core, tw_text *out)
@@ -810,10 +815,27 @@ static void print_paths(const tw_platform *p, const tw_platform_view *view, cons
     tw_text_printf(out, "]");
 }
 
+/* A link names both of its memories in full. */
+static void print_link(const tw_platform *p, int e, tw_text *out)
+{
+    tw_machine named = p->view[0].machine;
+    tw_engine link = p->engine[e].is;
+    named.memory[0].name = p->memory[link.outer].name;
+    named.memory[1].name = p->memory[link.memory].name;
+    link.outer = 0;
+    link.memory = 1;
+    open_engine(&named, &link, out);
+    close_engine(&named, &link, out);
+}
+
 /* An engine of a core calls the memories there by their short names. */
 static void print_engine_of(const tw_platform *p, int e, tw_text *out)
 {
     int at;
+    if (tw_platform_is_link(p, e)) {
+        print_link(p, e, out);
+        return;
+    }
     const tw_platform_view *view = view_with(p, -1, e, &at);
     tw_machine named = view->machine;
     tw_engine engine = named.engine[at];
@@ -841,13 +863,16 @@ static void print_port(const tw_platform *p, int i, tw_text *out)
     static const char *const serves[] = {"", "reads", "writes", "both"};
     const tw_port *port = &p->port[i];
     const char *sep = "";
-    tw_text_printf(out, "  - {name: %s, memory: %s, ways: %" PRId64, port->name, p->memory[port->memory].name,
-                   port->ways);
+    tw_text_printf(out, "  - {name: %s", port->name);
+    if (port->memory >= 0) tw_text_printf(out, ", memory: %s", p->memory[port->memory].name);
+    tw_text_printf(out, ", ways: %" PRId64, port->ways);
     if (port->per_cycle > 0) tw_text_printf(out, ", per_cycle: %" PRId64, port->per_cycle);
     tw_text_printf(out, ", word: %" PRId64, port->word);
     if (port->read_fj >= 0) print_pj("read", port->read_fj, out);
     if (port->write_fj >= 0) print_pj("write", port->write_fj, out);
-    tw_text_printf(out, ", serves: %s, movers: [", serves[port->serves]);
+    if (port->broadcasts) tw_text_printf(out, ", broadcast: true");
+    if (port->memory >= 0) tw_text_printf(out, ", serves: %s", serves[port->serves]);
+    tw_text_printf(out, ", movers: [");
     for (int e = 0; e < p->n_engines; e++) {
         const tw_platform_engine *engine = &p->engine[e];
         if (engine->reads[0] != i && engine->reads[1] != i && engine->writes[0] != i && engine->writes[1] != i)

@@ -245,6 +245,8 @@ unsigned tw_machine_ways(const tw_machine *machine, int outer, int inner);
 int tw_machine_link(const tw_machine *machine, int outer, int inner, unsigned way, unsigned roles);
 /* The one that carries this operand: a mover that names it comes before one that carries its role. */
 int tw_machine_link_of(const tw_machine *machine, const tw_op *op, int operand, int outer, int inner, unsigned way);
+/* Whether the mover carries the operand, by its name or its role, wherever it leads. */
+bool tw_engine_carries(const tw_engine *mover, const tw_op *op, int operand);
 /* Whether the movers carry every operand along its path, and the output ends where the compute engine works: a question only
  * where memories or movers name operands, since tw_machine_check sees to whole roles. */
 TW_NODISCARD tw_status tw_machine_check_op(const tw_machine *machine, const tw_op *op, tw_diag *diag);

@@ -51,6 +51,31 @@ int tw_platform_find_core(const tw_platform *platform, const char *name)
     return -1;
 }
 
+bool tw_platform_is_link(const tw_platform *p, int engine)
+{
+    const tw_engine *e = &p->engine[engine].is;
+    if (e->kind != TW_MOVES) return false;
+    int from = p->memory[e->outer].core, to = p->memory[e->memory].core;
+    return from >= 0 && to >= 0 && from != to;
+}
+
+static bool is_in(tw_memory_list list, int memory)
+{
+    for (int i = 0; i < list.n; i++)
+        if (list.memory[i] == memory) return true;
+    return false;
+}
+
+int tw_platform_find_link(const tw_platform *p, tw_memory_list from, tw_memory_list to, const tw_op *op,
+                          int operand)
+{
+    for (int e = 0; e < p->n_engines; e++)
+        if (tw_platform_is_link(p, e) && is_in(from, p->engine[e].is.outer) && is_in(to, p->engine[e].is.memory) &&
+            tw_engine_carries(&p->engine[e].is, op, operand))
+            return e;
+    return -1;
+}
+
 bool tw_platform_needs_groups(const tw_platform *platform, const char **what, tw_loc *loc)
 {
     int m = 0;
@@ -76,7 +101,8 @@ static bool is_core(const tw_platform *p, int core) { return core >= -1 && core 
 static bool is_port(const tw_platform *p, int port, int memory, unsigned serves)
 {
     if (port == -1) return true;
-    return port >= 0 && port < p->n_ports && p->port[port].memory == memory && (p->port[port].serves & serves);
+    if (port < 0 || port >= p->n_ports) return false;
+    return p->port[port].memory < 0 || (p->port[port].memory == memory && (p->port[port].serves & serves));
 }
 
 static bool engine_is_sound(const tw_platform *p, const tw_platform_engine *e)
@@ -99,7 +125,7 @@ static bool memory_is_sound(const tw_platform *p, int m)
 
 static bool port_is_sound(const tw_platform *p, const tw_port *port)
 {
-    return port->name && port->memory >= 0 && port->memory < p->n_memories && port->ways >= 1 &&
+    return port->name && port->memory >= -1 && port->memory < p->n_memories && port->ways >= 1 &&
            port->ways <= TW_MAX_WAYS && port->per_cycle >= 0 && port->word >= 1 && port->read_fj >= -1 &&
            port->write_fj >= -1 && port->serves != 0 && port->serves <= (TW_PORT_READS | TW_PORT_WRITES);
 }

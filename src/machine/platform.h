@@ -17,6 +17,15 @@
  *
  *     busy = max(engine's busy, port's cycles),   end = max(engine's end, start + busy).
  *
+ * A port without a memory is a *bus*: its movers pass it wherever they lead.
+ *
+ * Where a port *broadcasts*, a load that reads there *hears* another one, instead of passing the port itself, if that one brings the same elements
+ * of the same tensor from the same place, passed the port among the last TW_HEARD_MOST that did, starts no earlier than this load could, and is as
+ * slow at least; of several the one that starts first. Both start together, and the port's other end must be free for it then.
+ *
+ * A *link* is a mover between memories of different cores, which is in no view. It carries one way, from its outer memory to its inner one:
+ * what one core makes comes to another without a way through shared memories.
+ *
  * A mover that carries inwards reads at its outer memory and writes at its inner one; outwards the other way round. */
 #ifndef TW_MACHINE_PLATFORM_H
 #define TW_MACHINE_PLATFORM_H
@@ -27,8 +36,9 @@ enum {
     TW_MAX_PLATFORM_ENGINES = 256,
     TW_MAX_PORTS = 64,
     TW_MAX_CORES = 32,
-    TW_MAX_VIEWS = 64, /* compute engines */
-    TW_MAX_WAYS = 1024 /* of one port      */
+    TW_MAX_VIEWS = 64,  /* compute engines */
+    TW_MAX_WAYS = 1024, /* of one port      */
+    TW_HEARD_MOST = 64
 };
 
 typedef struct tw_platform_core {
@@ -55,12 +65,13 @@ enum { TW_PORT_READS = 1, TW_PORT_WRITES = 2 };
 typedef struct tw_port {
     const char *name;
     tw_loc loc;
-    int memory;                /* of the platform                                          */
+    int memory;                /* of the platform; -1: none, it is a bus that movers pass on their way */
     unsigned serves;           /* TW_PORT_READS, TW_PORT_WRITES                         */
     int64_t ways;              /* transfers at the same time                            */
     int64_t per_cycle;         /* units that a way passes in a cycle; 0: any number     */
     int64_t word;              /* units that are passed together: a transfer is rounded up to whole words */
     int64_t read_fj, write_fj; /* of one unit; -1: as the memory says                   */
+    bool broadcasts;           /* what several movers ask for alike passes once          */
 } tw_port;
 
 struct tw_platform {
@@ -87,6 +98,15 @@ typedef struct tw_platform_view tw_platform_view;
 int tw_platform_find_memory(const tw_platform *platform, const char *name, int core);
 int tw_platform_find_view(const tw_platform *platform, const char *name, int core);
 int tw_platform_find_core(const tw_platform *platform, const char *name);
+/* Whether the engine is a link. */
+bool tw_platform_is_link(const tw_platform *platform, int engine);
+/* The first link, in the order of the file, from one of some memories to one of others that carries the operand; -1: there is none. */
+typedef struct tw_memory_list {
+    int n;
+    const int *memory;
+} tw_memory_list;
+int tw_platform_find_link(const tw_platform *platform, tw_memory_list from, tw_memory_list to, const tw_op *op,
+                          int operand);
 /* Whether only a mapping with groups knows all that the machine has: ports, memories that are private to a dimension. Then
  * *what and *loc say which one: the first port or, without ports, the first such memory. */
 bool tw_platform_needs_groups(const tw_platform *platform, const char **what, tw_loc *loc);

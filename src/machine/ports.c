@@ -23,8 +23,12 @@ static void join(port_reader *r, tw_fields *f, int *use, const char *engine)
     }
     if (*use >= 0) {
         const tw_port *other = &r->platform->port[*use];
-        TW_REFUSE(f, r->port.loc, "engine '%s' uses port '%s' at '%s' already, and cannot use '%s', too", engine,
-                  other->name, r->platform->memory[r->port.memory].name, r->port.name);
+        if (r->port.memory < 0)
+            TW_REFUSE(f, r->port.loc, "engine '%s' has ports at both of its ends, and cannot pass '%s', too",
+                      engine, r->port.name);
+        else
+            TW_REFUSE(f, r->port.loc, "engine '%s' uses port '%s' at '%s' already, and cannot use '%s', too",
+                      engine, other->name, r->platform->memory[r->port.memory].name, r->port.name);
         tw_diag_note(f->diag, other->loc, "port '%s' is here", other->name);
         return;
     }
@@ -53,6 +57,18 @@ static bool attach(port_reader *r, tw_fields *f, tw_platform_engine *e)
     return n > 0;
 }
 
+/* A mover passes a bus once in each direction: at the end where it reads or, if that has a port, where it writes. */
+static bool board(port_reader *r, tw_fields *f, tw_platform_engine *e)
+{
+    static const unsigned way[] = {TW_INWARDS, TW_OUTWARDS};
+    for (int i = 0; i < 2; i++) {
+        if (!(e->is.carries & way[i])) continue;
+        bool taken = e->reads[i] >= 0 && e->reads[i] != r->number;
+        join(r, f, taken ? &e->writes[i] : &e->reads[i], e->name);
+    }
+    return true;
+}
+
 /* The movers that the port names. */
 static void attach_named(port_reader *r, tw_fields *f, const tw_node *list)
 {
@@ -62,7 +78,7 @@ static void attach_named(port_reader *r, tw_fields *f, const tw_node *list)
         int e = tw_graph_find(r->graph, TW_PART_ENGINE, name, r->part->core);
         if (e < 0 || r->platform->engine[e].is.kind != TW_MOVES)
             TW_REFUSE(f, node->loc, "'movers' names '%s', which is no mover", name);
-        else if (!attach(r, f, &r->engine[e]))
+        else if (!(r->port.memory < 0 ? board(r, f, &r->engine[e]) : attach(r, f, &r->engine[e])))
             TW_REFUSE(f, node->loc, "engine '%s' does not pass port '%s'", r->platform->engine[e].name,
                       r->port.name);
     }
@@ -75,10 +91,15 @@ static void attach_all(port_reader *r, tw_fields *f)
     if (n == 0) TW_REFUSE(f, r->port.loc, "no engine passes port '%s'", r->port.name);
 }
 
+/* Without a memory it is a bus, which says who passes it. */
 static bool read_memory_of(port_reader *r, tw_fields *f)
 {
-    const tw_node *node = tw_field_node(f, "memory", TW_REQUIRED);
-    if (!node) return false;
+    const tw_node *node = tw_field_node(f, "memory", TW_OPTIONAL);
+    r->port.memory = -1;
+    if (!node && !tw_field_node(f, "movers", TW_OPTIONAL))
+        TW_REFUSE(f, r->port.loc, "port '%s' needs a 'memory' or, if it is a bus, 'movers'",
+                  r->port.name ? r->port.name : "");
+    if (!node) return true;
     const char *name = node->kind == TW_SCALAR ? node->text : "";
     r->port.memory = tw_graph_find(r->graph, TW_PART_MEMORY, name, r->part->core);
     if (r->port.memory < 0) TW_REFUSE(f, node->loc, "undefined memory '%s'", name);
@@ -114,6 +135,7 @@ static bool read_port(port_reader *r, tw_diag *diag)
     tw_field_energy(&f, "read", TW_OPTIONAL, &r->port.read_fj);
     tw_field_energy(&f, "write", TW_OPTIONAL, &r->port.write_fj);
     tw_field_word(&f, "serves", TW_OPTIONAL, serves, TW_COUNT(serves), &what);
+    tw_field_bool(&f, "broadcast", TW_OPTIONAL, &r->port.broadcasts);
     r->port.serves = (unsigned)what + 1;
     const tw_node *movers = tw_field_list(&f, "movers", TW_OPTIONAL);
     if (known && f.n_bad == 0 && movers) attach_named(r, &f, movers);

@@ -758,6 +758,53 @@ static void read_engines(reader *r, const tw_draft_view *all, int n)
     }
 }
 
+/* A link is read as the only mover of a machine with its two memories, whose outermost one is where it begins. */
+static void read_link(reader *r, const tw_machine *base, const int ends[2], tw_platform_engine *out)
+{
+    tw_machine *machine = TW_NEW(r->arena, tw_machine, 1);
+    int *slot = TW_NEW(r->arena, int, r->draft.n_memories + 1), n_bad = r->n_bad;
+    if (!machine || !slot) {
+        r->no_room = true;
+        r->n_bad++;
+        return;
+    }
+    *machine = *base;
+    for (int m = 0; m < r->draft.n_memories; m++) slot[m] = m == ends[0] ? 0 : m == ends[1] ? 1 : -1;
+    for (int i = 0; i < 2; i++) {
+        machine->memory[i] = r->draft.memory[ends[i]].is;
+        machine->memory[i].name = r->draft.memory[ends[i]].name;
+    }
+    machine->n_memories = 2;
+    r->machine = machine;
+    r->slot = slot;
+    read_engine(r, r->part->node);
+    if (r->n_bad > n_bad) return;
+    const tw_engine *is = &machine->engine[0];
+    if (is->carries != TW_INWARDS) {
+        tw_diag_error(r->diag, is->loc,
+                      "engine '%s' links two cores and carries one way, from '%s' to '%s': it needs 'carries: in'",
+                      r->part->name, machine->memory[0].name, machine->memory[1].name);
+        r->n_bad++;
+    }
+    *out = (tw_platform_engine){
+        .name = r->part->name, .core = r->part->core, .is = *is, .reads = {-1, -1}, .writes = {-1, -1}};
+    out->is.name = tw_graph_entry(r->part->node, "name")->text;
+    out->is.outer = ends[0];
+    out->is.memory = ends[1];
+}
+
+/* All links in the order of the file. */
+static tw_status read_links(reader *r, const tw_machine *base)
+{
+    int ends[2];
+    TW_ALLOC(r->arena, r->draft.link, r->draft.graph.n[TW_PART_ENGINE] + 1);
+    for (int e = 0; e < r->draft.graph.n[TW_PART_ENGINE]; e++) {
+        r->part = &r->draft.graph.part[TW_PART_ENGINE][e];
+        if (tw_draft_links(&r->draft, r->part, ends)) read_link(r, base, ends, &r->draft.link[e]);
+    }
+    return r->no_room ? TW_ERR_NOMEM : TW_OK;
+}
+
 /* What takes all engines of a view. */
 static tw_status finish_view(reader *r, const tw_draft_view *v)
 {
@@ -788,6 +835,7 @@ static tw_status read_views(reader *r, tw_platform *platform)
     }
     if (!r->draft.plain && r->n_bad) return TW_ERR_INPUT;
     read_engines(r, all, n);
+    TW_TRY(read_links(r, &base));
     if (!r->draft.plain && r->n_bad) return r->no_room ? TW_ERR_NOMEM : TW_ERR_INPUT;
     for (int i = 0; i < n; i++) TW_TRY(finish_view(r, &all[i]));
     platform->n_views = n;

@@ -1,6 +1,6 @@
 /* src/mapping/group.c - what follows from a group, and whether it is sound; see groups.h.
  *
- * First comes what a group is by itself: operators in an order, on engines of one core; levels, cuts, arrays; at last holds, for
+ * First comes what a group is by itself: operators in an order, on engines of one core or of several with links between them; levels, cuts, arrays; at last holds, for
  * which all of that must be right. Then what groups are to each other: every operator is in one group or,
  * in parts, in several that are alike; what is read was made by groups that stand before. */
 #include <string.h>
@@ -107,6 +107,23 @@ static int meeting(const tw_grouping *c, const tw_group_op *maker, const tw_grou
     return at;
 }
 
+/* The link by which an operand of a reader comes from its maker in the group, where no memory is on both of their paths; -1: there is none. */
+static int link_between(const tw_grouping *c, const tw_group_op *maker, const tw_group_op *reader, int operand)
+{
+    int out[TW_MAX_MEMORIES], in[TW_MAX_MEMORIES];
+    int n_out = path_of(c, maker, tw_op_output(&c->model->op[maker->op]), out),
+        n_in = path_of(c, reader, operand, in);
+    return tw_platform_find_link(c->machine->platform, (tw_memory_list){n_out, out}, (tw_memory_list){n_in, in},
+                                 &c->model->op[reader->op], operand);
+}
+
+static int place_of(const int *list, int n, int x)
+{
+    int i = 0;
+    while (i < n && list[i] != x) i++;
+    return i;
+}
+
 /* Of a maker inside the group: the outermost of the places where somebody takes what it makes. */
 static int first_meeting(const tw_grouping *c, const tw_group_map *group, int maker)
 {
@@ -116,6 +133,12 @@ static int first_meeting(const tw_grouping *c, const tw_group_map *group, int ma
         for (int o = 0; o < tw_op_output(op); o++) {
             if (op->operand[o].tensor != tensor) continue;
             int at = meeting(c, &group->op[maker], &group->op[i], o);
+            int link = at > 0 ? -1 : link_between(c, &group->op[maker], &group->op[i], o);
+            if (link >= 0) {
+                int out[TW_MAX_MEMORIES],
+                    n = path_of(c, &group->op[maker], tw_op_output(op_of(c->model, group, maker)), out);
+                at = place_of(out, n, c->machine->platform->engine[link].is.outer);
+            }
             least = at < least ? at : least;
         }
     }
@@ -140,6 +163,8 @@ int tw_group_chain(const tw_grouping *c, const tw_group_map *group, int op, int 
     if (maker == op && tw_group_is_stored(group, c->model, tensor)) return drop(memory, n, 1);
     if (maker == op) return drop(memory, n, (int)tw_max(1, first_meeting(c, group, op)));
     int out[TW_MAX_MEMORIES], at = meeting(c, &group->op[maker], &group->op[op], operand);
+    int link = at > 0 ? -1 : link_between(c, &group->op[maker], &group->op[op], operand);
+    if (link >= 0) return drop(memory, n, place_of(memory, n, c->machine->platform->engine[link].is.memory));
     path_of(c, &group->op[maker], tw_op_output(op_of(c->model, group, maker)), out);
     while (at > 0 && first < n && memory[first] != out[at]) first++;
     return drop(memory, n, first);
@@ -197,20 +222,10 @@ static tw_status check_engine(const judge *j, int i)
 {
     const tw_platform_view *view = &j->platform->view[j->group->op[i].view];
     const tw_op *op = judged_op(j, i);
-    int core = -1;
     if (!tw_machine_computes(&view->machine, op))
         return tw_diag_error(j->diag, AT(j, engine[i]), "operator '%s' computes %s, engine '%s' does not", op->name,
                              tw_compute_name(op->compute), engine_name(j, i));
-    TW_TRY(tw_machine_check_op(&view->machine, op, j->diag));
-    for (int k = 0; k <= i; k++) {
-        int other = j->platform->engine[j->platform->view[j->group->op[k].view].engine].core;
-        if (core >= 0 && other >= 0 && other != core)
-            return tw_diag_error(j->diag, AT(j, engine[k]),
-                                 "engine '%s' is of core '%s', others of the group are of core '%s'",
-                                 engine_name(j, k), j->platform->core[other].name, j->platform->core[core].name);
-        if (core < 0) core = other;
-    }
-    return TW_OK;
+    return tw_machine_check_op(&view->machine, op, j->diag);
 }
 
 static tw_status check_made_before(const judge *j, int i)
@@ -246,7 +261,9 @@ static tw_status check_meets(const judge *j, int i)
     const tw_op *op = judged_op(j, i);
     for (int o = 0; o < tw_op_output(op); o++) {
         int tensor = op->operand[o].tensor, maker = tw_group_maker(j->group, j->c->model, tensor);
-        if (maker < 0 || meeting(j->c, &j->group->op[maker], &j->group->op[i], o) > 0) continue;
+        if (maker < 0 || meeting(j->c, &j->group->op[maker], &j->group->op[i], o) > 0 ||
+            link_between(j->c, &j->group->op[maker], &j->group->op[i], o) >= 0)
+            continue;
         return tw_diag_error(j->diag, AT(j, op[i]),
                              "'%s' cannot pass from '%s' to '%s' inside the group: on their paths they have only "
                              "'%s' in common",

@@ -78,6 +78,18 @@ static bool passes(const judge *j, const tw_group_op *op, int operand)
     return false;
 }
 
+/* Whether a link leads from the memory to one that the operand passes. */
+static bool is_linked(const judge *j, const tw_group_op *op, int operand)
+{
+    const tw_platform_view *view = &j->c->machine->platform->view[op->view];
+    tw_path path = tw_machine_path(&view->machine, &j->c->model->op[op->op], operand);
+    int to[TW_MAX_MEMORIES], n = 0;
+    for (int m = 1; m < view->machine.n_memories; m++)
+        if (path >> m & 1) to[n++] = view->memory[m];
+    return tw_platform_find_link(j->c->machine->platform, (tw_memory_list){1, &j->is->memory},
+                                 (tw_memory_list){n, to}, &j->c->model->op[op->op], operand) >= 0;
+}
+
 static bool drives(const judge *j, const tw_group_map *group)
 {
     const tw_op *driver = op_of(j, group, group->n_ops - 1);
@@ -105,10 +117,12 @@ static int count_readers(const judge *j, const tw_group_map *group)
         for (int o = 0; o < tw_op_output(op_of(j, group, i)); o++) {
             if (op_of(j, group, i)->operand[o].tensor != j->is->tensor) continue;
             n++;
-            if (passes(j, &group->op[i], o)) continue;
-            (void)tw_diag_error(j->c->diag, j->is->loc,
-                                "'%s' does not pass memory '%s' on its way to '%s' in group '%s'", j->tensor,
-                                j->memory, op_of(j, group, i)->name, group->name);
+            if (passes(j, &group->op[i], o) || is_linked(j, &group->op[i], o)) continue;
+            (void)tw_diag_error(
+                j->c->diag, j->is->loc,
+                "'%s' does not pass memory '%s' on its way to '%s' in group '%s', and no link leads "
+                "there",
+                j->tensor, j->memory, op_of(j, group, i)->name, group->name);
             return -1;
         }
     return n;

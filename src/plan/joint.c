@@ -108,7 +108,8 @@ tw_status tw_joint_hear(const tw_plan *plan, const tw_verify_options *options, c
                               .pool = timeline->pool,
                               .op = op,
                               .port_busy = timeline->port_busy,
-                              .port_passed = timeline->port_passed};
+                              .port_passed = timeline->port_passed,
+                              .port_units = timeline->port_units};
     const tw_joint_input in = {.model = plan->model,
                                .platform = program->platform,
                                .n_groups = plan->mapping->n_groups,

@@ -36,6 +36,7 @@ typedef struct tw_instr {
     bool
         crosses; /* in a program of groups: LOAD from, or STORE to, a tensor that one group makes and another reads; `tile` is its
                       number */
+    bool heard;    /* LOAD: it takes what another one brings over a port that broadcasts: the clock says so */
     bool together; /* one command with the instruction before it: same start, same end */
     int16_t engine, operand;
     int16_t unit;         /* which of the engine's units, 0..count - 1                      */

@@ -185,6 +185,21 @@ static int home_of(const tw_nest *nest, int tensor)
     return 0;
 }
 
+/* What brings the operand of operator k from a stay (-1: from the tensor) to place i of its path: the mover between neighbours there or, from another
+ * core's memory, a link. */
+static int bringer(const tw_nest *nest, int k, int operand, int from, int i)
+{
+    int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES], ends[2];
+    (void)path_of(nest, k, operand, memory, own);
+    int source = from < 0 ? 0 : nest->stay[from].memory;
+    if (from >= 0 && (i == 0 || memory[i - 1] != source))
+        return tw_platform_find_link(nest->platform, (tw_memory_list){1, &source}, (tw_memory_list){1, &memory[i]},
+                                     nest->op[k].op, operand);
+    ends[0] = i > 0 ? own[i - 1] : 0;
+    ends[1] = own[i];
+    return carrier(nest, k, operand, ends, TW_INWARDS);
+}
+
 /* The operand of operator k comes inwards from `from` (a stay, or -1: the tensor) through the memories first .. n - 1. */
 static tw_status come_in(builder *b, int k, int operand, int from, int first)
 {
@@ -192,12 +207,11 @@ static tw_status come_in(builder *b, int k, int operand, int from, int first)
     int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES], n = path_of(nest, k, operand, memory, own);
     int tensor = nest->op[k].op->operand[operand].tensor, maker = maker_of(nest, tensor);
     for (int i = first; i < n; i++) {
-        int ends[2] = {i > 0 ? own[i - 1] : 0, own[i]};
         tw_stay like = {.tensor = tensor,
                         .memory = memory[i],
                         .from = from < 0 ? TW_FROM_TENSOR : TW_FROM_STAY,
                         .source = from,
-                        .engine = carrier(nest, k, operand, ends, TW_INWARDS),
+                        .engine = bringer(nest, k, operand, from, i),
                         .inwards = true,
                         .drain = -1,
                         .which = k,
@@ -278,16 +292,31 @@ static int meeting(const tw_nest *nest, int j, int k, int operand, int *first)
     return 0;
 }
 
+/* The memory on the path of what operator j makes from which a link leads to the path of k, at place *first; 0: none does. */
+static int linked(const tw_nest *nest, int j, int k, int operand, int *first)
+{
+    int made[TW_MAX_MEMORIES], read[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES];
+    int n_made = path_of(nest, j, tw_op_output(nest->op[j].op), made, own),
+        n_read = path_of(nest, k, operand, read, own);
+    int link = tw_platform_find_link(nest->platform, (tw_memory_list){n_made, made}, (tw_memory_list){n_read, read},
+                                     nest->op[k].op, operand);
+    if (link < 0) return 0;
+    for (*first = 0; read[*first] != nest->platform->engine[link].is.memory;) ++*first;
+    return nest->platform->engine[link].is.outer;
+}
+
 static tw_status open_inside(builder *b, int j, int k, int operand)
 {
     tw_nest *nest = b->nest;
     int first = 0, at, memory = meeting(nest, j, k, operand, &first);
+    if (memory == 0) memory = linked(nest, j, k, operand, &first);
     int tensor = nest->op[k].op->operand[operand].tensor;
     if (memory == 0)
-        return tw_diag_infeasible(
-            b->diag, nest->map->loc,
-            "'%s' is made by '%s' and read by '%s', but no memory inside '%s' is on both paths",
-            tensor_name(nest, tensor), nest->op[j].op->name, nest->op[k].op->name, memory_name(nest, 0));
+        return tw_diag_infeasible(b->diag, nest->map->loc,
+                                  "'%s' is made by '%s' and read by '%s', but no memory inside '%s' is on both "
+                                  "paths, and no link leads from one to the other",
+                                  tensor_name(nest, tensor), nest->op[j].op->name, nest->op[k].op->name,
+                                  memory_name(nest, 0));
     TW_TRY(go_out(b, j, memory, &at));
     TW_TRY(come_in(b, k, operand, at, first));
     return TW_OK;
@@ -299,7 +328,6 @@ static tw_status open_resident(builder *b, int k, int operand, int home)
     tw_nest *nest = b->nest;
     int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES], n = path_of(nest, k, operand, memory, own), first = 0;
     while (first < n && memory[first] != home) first++;
-    assert(first < n);
     tw_stay like = {.tensor = nest->op[k].op->operand[operand].tensor,
                     .memory = home,
                     .from = TW_FROM_GROUP,
@@ -314,7 +342,12 @@ static tw_status open_resident(builder *b, int k, int operand, int home)
     if (s < 0) return TW_ERR_NOMEM;
     nest->stay[s].depth = 0;
     nest->stay[s].slots = 0;
-    return come_in(b, k, operand, s, first + 1);
+    if (first < n) return come_in(b, k, operand, s, first + 1);
+    int link = tw_platform_find_link(nest->platform, (tw_memory_list){1, &home}, (tw_memory_list){n, memory},
+                                     nest->op[k].op, operand);
+    assert(link >= 0); /* the mapping was checked */
+    for (first = 0; memory[first] != nest->platform->engine[link].is.memory;) first++;
+    return come_in(b, k, operand, s, first);
 }
 
 static bool reads(const tw_op *op, int tensor)

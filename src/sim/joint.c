@@ -188,8 +188,8 @@ static void add_energy(runner *r, const tw_instr *in)
     }
     bool out = in->op == TW_STORE;
     int source = out ? engine->is.memory : engine->is.outer, target = out ? engine->is.outer : engine->is.memory;
-    r->energy_fj += energy_at(platform, source, engine->reads[out], true, in->reads) +
-                    energy_at(platform, target, engine->writes[out], false, in->writes);
+    if (!in->heard) r->energy_fj += energy_at(platform, source, engine->reads[out], true, in->reads);
+    r->energy_fj += energy_at(platform, target, engine->writes[out], false, in->writes);
 }
 
 static void add_span(runner *r, const tw_event *event)
@@ -326,13 +326,15 @@ static tw_status init(runner *r, const tw_work *work)
     TW_ALLOC(work->arena, r->out->pool, r->joint->n_stays);
     TW_ALLOC(work->arena, r->out->port_busy, platform->n_ports);
     TW_ALLOC(work->arena, r->out->port_passed, platform->n_ports);
+    TW_ALLOC(work->arena, r->out->port_units, platform->n_ports);
     r->clock.use = r->out->engine;
     r->clock.link = r->out->link;
     r->clock.pool_use = r->out->pool;
     r->clock.engine = engine;
     r->clock.n_engines = platform->n_engines;
     if (!r->brief) TW_TRY(init_waits(r, work->arena));
-    if (platform->n_ports > 0 && !(r->clock.ports = tw_ports_new(platform, work->scratch))) return TW_ERR_NOMEM;
+    if (platform->n_ports > 0 && !(r->clock.ports = tw_ports_new(platform, r->joint->model, work->scratch)))
+        return TW_ERR_NOMEM;
     TW_TRY(init_streams(r, work->scratch));
     TW_TRY(find_engines(r, work->scratch));
     TW_TRY(init_heirs(r, work->scratch));
@@ -370,6 +372,7 @@ static tw_status finish(runner *r)
     for (int p = 0; p < r->joint->platform->n_ports; p++) {
         r->out->port_busy[p] = tw_ports_busy(r->clock.ports, p);
         r->out->port_passed[p] = tw_ports_passed(r->clock.ports, p);
+        r->out->port_units[p] = tw_ports_units(r->clock.ports, p);
     }
     for (int i = 0; i < r->joint->n_stays; i++) {
         const tw_stay *s = r->joint->stay[i];

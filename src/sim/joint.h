@@ -25,6 +25,7 @@ typedef struct tw_joint_timeline {
     tw_span *life;                         /* per stay: from its first buffer taken to its last given back */
     tw_joint_span (*op)[TW_MAX_GROUP_OPS]; /* per group and operator               */
     int64_t *port_busy, *port_passed;      /* per port                                  */
+    int64_t *port_units;                   /* per port: in whole words, what is heard once */
     tw_idle *idle;                         /* per engine: of those that compute         */
     int64_t *op_extra;                     /* per group and operator, flat: cycles of `idle` late and contended */
     int64_t *no_data, *no_credit;          /* per engine and stay: engine * stays + stay, see tw_timeline */

@@ -12,11 +12,13 @@
 
 typedef struct tw_ports tw_ports;
 /* NULL when out of memory. Everything is allocated in `arena`. */
-tw_ports *tw_ports_new(const tw_platform *platform, tw_arena *arena);
+tw_ports *tw_ports_new(const tw_platform *platform, const tw_model *model, tw_arena *arena);
 /* Lets a LOAD or STORE through the ports at its two ends: the start that it gets, not before `start`. *busy, the cycles of its
- * engine, grows to what the ports need; they are taken for so long. INT64_MAX when out of memory. */
-int64_t tw_ports_pass(tw_ports *ports, const tw_instr *in, int64_t start, int64_t *busy);
-/* Cycles in which a port was taken, over all its ways, and transfers that passed it. */
+ * engine, grows to what the ports need; they are taken for so long, unless it hears another one there (platform.h), which is noted in it. INT64_MAX
+ * when out of memory. */
+int64_t tw_ports_pass(tw_ports *ports, tw_instr *in, int64_t start, int64_t *busy);
+/* Cycles in which a port was taken, over all its ways, transfers that passed it, and their units in whole words. */
 int64_t tw_ports_busy(const tw_ports *ports, int port);
 int64_t tw_ports_passed(const tw_ports *ports, int port);
+int64_t tw_ports_units(const tw_ports *ports, int port);
 #endif

@@ -86,7 +86,7 @@ static tw_status init_scene(tw_joint_judge *j)
     const tw_scene *scene = tw_scene_of_model(in->model, in->platform, in->n_buffers, in->buffer, j->arena);
     if (!scene || !tw_tally_init(&j->tally, scene, in->claims, j->arena) ||
         !tw_units_init(&j->units, scene, in->platform->view[0].machine.launch, j->arena) ||
-        !(j->ports = tw_ways_new(scene, j->arena)))
+        !(j->ports = tw_ways_new(scene, in->model, j->arena)))
         return TW_ERR_NOMEM;
     j->known = (tw_verify_input){.model = in->model, .machine = bare, .deadline = in->deadline, .scene = scene};
     j->tally.model = in->model;

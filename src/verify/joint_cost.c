@@ -107,6 +107,27 @@ static tw_length length_of(const tw_joint_at *s, int64_t work, const tw_moved *m
     return tw_time_length(engine_of(s), work, ports);
 }
 
+/* A load that finds another one to hear lasts as long as that one, and starts with it; *t becomes its length. */
+static bool check_heard(const tw_joint_at *s, tw_length *t)
+{
+    const tw_event *e = s->event;
+    int64_t ready = s->j->in.unhurried ? e->start_cycle : tw_moments_last(&s->moments);
+    tw_span other = tw_ways_hear(s->j->ports, &(tw_asked){e, s->tensor, s->inward}, ready, t->busy);
+    bool hears = other.hi > 0 && (!s->j->in.unhurried || e->instr.heard);
+    if (e->instr.heard != hears)
+        return tw_fault_at(&s->at,
+                           hears ? "passes its port, where it should hear a transfer at %" PRId64
+                                 : "should hear a transfer, and there is none%.0" PRId64,
+                           other.lo);
+    if (!hears) return true;
+    if (e->start_cycle != other.lo)
+        return tw_fault_at(&s->at, "hears a transfer at %" PRId64 ", it should the one at %" PRId64, e->start_cycle,
+                           other.lo);
+    t->busy = tw_span_len(other);
+    t->all = tw_max(t->all, t->busy);
+    return true;
+}
+
 bool tw_joint_check_time(const tw_joint_at *s, const tw_moved *moved, int64_t late_until)
 {
     const tw_event *e = s->event;
@@ -117,5 +138,7 @@ bool tw_joint_check_time(const tw_joint_at *s, const tw_moved *moved, int64_t la
                           ? e->end_cycle - e->start_cycle != t.all
                           : tw_units_disturb(&s->j->units, s->at.in->scene, s->op->engine.memory, e->start_cycle)))
         t = length_of(s, i->contended, moved);
+    if (i->op == TW_EXEC && i->heard) return tw_fault_at(&s->at, "executes, and hears nothing");
+    if (i->op != TW_EXEC && t.all >= 0 && !check_heard(s, &t)) return false;
     return tw_time_takes(&s->at, e, t, late_until);
 }

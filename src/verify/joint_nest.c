@@ -157,11 +157,46 @@ static int maker_in(const tw_joint_group *g, int tensor)
     return -1;
 }
 
+/* The first link in the file between memories of different cores that leads from one of `from` to one of `to` (the first of each left out: memory 0),
+ * and carries the operand; -1: there is none. */
+static int find_link(const tw_joint_judge *j, const path *from, const path *to, const tw_op *op, int operand)
+{
+    const tw_platform *p = j->in.platform;
+    unsigned role = tw_verify_role(op, operand);
+    for (int i = 0; i < p->n_engines; i++) {
+        const tw_engine *e = &p->engine[i].is;
+        if (e->kind != TW_MOVES || !(e->carries & TW_INWARDS)) continue;
+        int a = p->memory[e->outer].core, b = p->memory[e->memory].core;
+        bool carries = tw_verify_is_named(e->named, op, operand) || (e->roles & role) || (!e->roles && !e->named);
+        if (a >= 0 && b >= 0 && a != b && carries && place_on(from, e->outer) > 0 && place_on(to, e->memory) > 0)
+            return i;
+    }
+    return -1;
+}
+
+/* By a link: the maker's output goes outwards to where it begins; the place before the one on the reader's path where it ends, -1: there is no
+ * link. */
+static int cross(const tw_joint_judge *j, tw_joint_group *g, int maker, const path *to, const tw_op *reader,
+                 int operand, int *hold)
+{
+    int output = tw_op_output(g->op[maker].op);
+    path from = path_of(j, &g->op[maker], output);
+    int link = find_link(j, &from, to, reader, operand);
+    if (link < 0) return -1;
+    const tw_engine *e = &j->in.platform->engine[link].is;
+    *hold = g->op[maker].hold[output];
+    for (int i = from.n - 1; from.memory[i] != e->outer; i--) *hold = find_outward(j, g, *hold, from.memory[i - 1]);
+    return place_on(to, e->memory) - 1;
+}
+
 /* From where it is made to the first memory on the reader's path; that memory's place there, 0: there is none. */
 static int meet(const tw_joint_judge *j, tw_joint_group *g, int maker, const path *to, int *hold)
 {
     int output = tw_op_output(g->op[maker].op);
     path from = path_of(j, &g->op[maker], output);
+    bool meets = false;
+    for (int i = 1; i < from.n; i++) meets |= place_on(to, from.memory[i]) > 0;
+    if (!meets) return 0;
     *hold = g->op[maker].hold[output];
     for (int i = from.n - 1; i > 0; i--) {
         int on = place_on(to, from.memory[i]);
@@ -190,7 +225,8 @@ static bool add_input(tw_joint_judge *j, tw_joint_group *g, int number, int oper
                      j->in.model->tensor[tensor].name);
         return false;
     }
-    if (maker >= 0 && (from = meet(j, g, maker, &p, &hold)) == 0) {
+    if (maker >= 0 && (from = meet(j, g, maker, &p, &hold)) == 0 &&
+        (from = cross(j, g, maker, &p, o->op, operand, &hold)) < 0) {
         tw_fault_set(&j->fault, "group '%s': '%s' and '%s' share no memory for '%s'", g->map->name,
                      g->op[maker].op->name, o->op->name, j->in.model->tensor[tensor].name);
         return false;
@@ -199,7 +235,10 @@ static bool add_input(tw_joint_judge *j, tw_joint_group *g, int number, int oper
     if (maker < 0 && j->tensor[tensor].home > 0 && !loads) {
         hold = tw_joint_join(j, g, tensor);
         from = place_on(&p, j->tensor[tensor].home);
-        if (hold >= 0 && from < 1)
+        const path home = {2, {0, j->tensor[tensor].home}};
+        int link = from < 1 ? find_link(j, &home, &p, o->op, operand) : -1;
+        if (link >= 0) from = place_on(&p, j->in.platform->engine[link].is.memory) - 1;
+        if (hold >= 0 && from < 1 && link < 0)
             tw_fault_set(&j->fault, "group '%s': '%s' stays where '%s' cannot read it", g->map->name,
                          j->in.model->tensor[tensor].name, o->op->name);
         if (j->fault.set) return false;

@@ -509,7 +509,8 @@ tw_status tw_joint_command(tw_joint_judge *j, const tw_rowset *row, const tw_eve
     bool fine = s.at.instr->op == TW_EXEC ? check_exec(&s) : check_transfer(&s, &moved);
     if (!fine || !tw_joint_check_start(&s, &moved) || !tw_joint_check_turn(&s))
         return j->no_memory ? TW_ERR_NOMEM : TW_OK;
-    TW_TRY(tw_ways_take(j->ports, event, s.inward, tw_joint_watermark(j)));
+    TW_TRY(tw_ways_take(j->ports, &(tw_asked){event, s.tensor, s.inward}, &moved, tw_joint_watermark(j)));
+    if (s.at.instr->heard) moved.reads = 0;
     count(&s, &moved);
     settle(&s);
     if (!j->fault.set) TW_TRY(pass_on(&s));

@@ -109,5 +109,6 @@ bool tw_joint_check_start(tw_joint_at *s, const tw_moved *moved)
     if (!check_target(s) || !tw_ways_check(s->j->ports, &s->at, s->event, s->inward)) return false;
     if (s->j->in.unhurried) return true;
     int64_t ready = tw_moments_last(&s->moments);
+    if (s->at.instr->heard) ready = s->event->start_cycle; /* which was found to be that of the transfer it hears */
     return tw_time_start(&s->at, s->event, &s->moments, tw_ways_earliest(s->j->ports, s->event, s->inward, ready));
 }

@@ -221,7 +221,10 @@ static void compare_op(const tw_tally *t, int op, tw_fault *fault)
 static void compare_port(const tw_tally *t, int port, tw_fault *fault)
 {
     const tw_claim c[] = {{"busy cycles", t->claims->port_busy[port], tw_ways_busy(t->ports, port)},
-                          {"transfers", t->claims->port_passed[port], tw_ways_passed(t->ports, port)}};
+                          {"transfers", t->claims->port_passed[port], tw_ways_passed(t->ports, port)},
+                          {"units",
+                           t->claims->port_units ? t->claims->port_units[port] : tw_ways_units(t->ports, port),
+                           tw_ways_units(t->ports, port)}};
     tw_tally_claims(fault, t->scene->platform->port[port].name, "", c, TW_COUNT(c));
 }
 

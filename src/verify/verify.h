@@ -37,8 +37,8 @@ typedef struct tw_claims {
     const tw_search_result *search; /* of one operator; NULL: the mapping was given                     */
     const tw_summary
         *op; /* of groups, per operator of the model: cycles (the end of its last execution), execs, macs */
-    const int64_t *port_busy,
-        *port_passed; /* of groups, per port: cycles of all its ways, transfers                  */
+    const int64_t *port_busy, *port_passed, /* of groups, per port: cycles of all its ways, transfers, */
+        *port_units; /* and what these move, in whole words                                     */
 } tw_claims;
 
 /* A circular buffer in which a window of an input slides. */

@@ -16,6 +16,7 @@ awk 'length($0) > 200 { exit 1 }' "$root"/printed
   echo '#include <tilewright/network.h>'
   echo '#include <tilewright/paint.h>'
   echo '#include <tilewright/rivals.h>'
+  echo '#include <tilewright/shares.h>'
   echo 'int main() {'
   sed -nE 's/^#define (TW_[A-Z_]+_INIT) TW_SIZED\((tw_[a-z_]+)\)/{ \2 o = \1; if (o.size != sizeof o) return 1; }/p' \
     "$root"/usr/include/tilewright/*.h

@@ -129,6 +129,7 @@ void run_kpu(tally *t, const char *file, const json_t *root);
 void run_credit_record(tally *t, const char *file, const json_t *record);
 void run_gantt(tally *t, const char *file, const json_t *root);
 void run_vpu(tally *t, const char *file, const json_t *root);
+void run_stream(tally *t, const char *file, const json_t *root);
 void run_fusion(tally *t, const char *file, const json_t *root); /* of vpu.json: its `fusion` and `residual` */
 /* What another tool computed; `path` is that of the file, which names its inputs from where it is. */
 void run_timeloop(tally *t, const char *path, const char *file, const json_t *root);

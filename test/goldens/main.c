@@ -65,9 +65,13 @@ static const struct {
     const char *pattern;
     void (*run)(tally *t, const char *file, const json_t *root);
 } json_reader[] = {
-    {"tick_listings*.json", run_tick_listings}, {"capacity_solutions*.json", run_capacity},
-    {"hierarchy*.json", run_hierarchy},         {"kpu*.json", run_kpu},
-    {"reference_gantt_*.json", run_gantt},      {"vpu*.json", run_vpu},
+    {"tick_listings*.json", run_tick_listings},
+    {"capacity_solutions*.json", run_capacity},
+    {"hierarchy*.json", run_hierarchy},
+    {"kpu*.json", run_kpu},
+    {"reference_gantt_*.json", run_gantt},
+    {"vpu*.json", run_vpu},
+    {"stream*.json", run_stream},
 };
 
 /* What another tool computed: the file says which. `path` is where it is, since it names other files. */

@@ -69,7 +69,7 @@ TEST(every_transfer_gets_the_earliest_time_that_both_ports_have)
             port[p].per_cycle = tw_test_pick(&random, 0, 4);
             port[p].word = tw_test_pick(&random, 1, 4);
         }
-        tw_ports *ports = tw_ports_new(&platform, arena);
+        tw_ports *ports = tw_ports_new(&platform, NULL, arena);
         for (int i = 0; i < 120; i++) {
             tw_instr in = {.op = TW_LOAD, .engine = (int16_t)tw_test_pick(&random, 0, 2)};
             in.reads = tw_test_pick(&random, 0, 20);

@@ -20,6 +20,7 @@ typedef struct described { /* a command in words */
     char label[TW_JOINT_LABEL];
     const tw_op *driver;
     tw_action action;
+    bool heard;
 } described;
 
 static described describe(const tw_plan *plan, const tw_rowset *row, tw_action_tables *tables)
@@ -31,7 +32,8 @@ static described describe(const tw_plan *plan, const tw_rowset *row, tw_action_t
                    .group = nest->map->name,
                    .op = op->name,
                    .tensor = plan->model->tensor[op->operand[in->operand].tensor].name,
-                   .driver = nest->op[nest->n_ops - 1].op};
+                   .driver = nest->op[nest->n_ops - 1].op,
+                   .heard = in->heard};
     tw_row ignored;
     tw_joint_label(plan, in, d.label);
     tw_joint_row(plan, row, &d.action, tables, &ignored);
@@ -64,6 +66,7 @@ static void write_json(const described *d, FILE *out)
     tw_json_key_string(&j, "wait", tw_wait_name(a->wait));
     tw_json_key_int(&j, "waited", a->waited);
     tw_json_key_bool(&j, "partial", a->partial);
+    if (d->heard) tw_json_key_bool(&j, "heard", true);
     tw_json_close(&j);
     tw_json_end(&j);
 }

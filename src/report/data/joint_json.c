@@ -177,11 +177,12 @@ static void write_port(const tw_plan *plan, int p, tw_json *j)
     const tw_port *port = &platform->port[p];
     tw_json_open_line(j, '{');
     tw_json_key_string(j, "name", port->name);
-    tw_json_key_string(j, "memory", platform->memory[port->memory].name);
+    if (port->memory >= 0) tw_json_key_string(j, "memory", platform->memory[port->memory].name);
     tw_json_key_int(j, "ways", port->ways);
     int_or_null(j, "per_cycle", port->per_cycle, port->per_cycle > 0);
     tw_json_key_int(j, "busy_cycles", plan->joint->timeline.port_busy[p]);
     tw_json_key_int(j, "transfers", plan->joint->timeline.port_passed[p]);
+    tw_json_key_int(j, "units", plan->joint->timeline.port_units[p]);
     tw_json_close(j);
 }
 

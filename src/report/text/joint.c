@@ -251,8 +251,9 @@ static tw_status print_engines(const tw_plan *plan, tw_line *line, tw_arena *are
 
 static tw_status print_ports(const tw_plan *plan, tw_line *line, tw_arena *arena)
 {
-    enum { PORT, MEMORY, WAYS, BUSY, TRANSFERS, N_COLUMNS };
-    static const char *const title[N_COLUMNS] = {"port", "memory", "ways", "busy", "transfers"};
+    enum { PORT, MEMORY, WAYS, BUSY, TRANSFERS, UNITS, N_COLUMNS };
+    const char *const title[N_COLUMNS] = {"port", "memory",    "ways",
+                                          "busy", "transfers", tw_unit_plural(plan->machine->unit)};
     const tw_platform *platform = platform_of(plan);
     tw_table table;
     if (platform->n_ports == 0) return TW_OK;
@@ -261,10 +262,11 @@ static tw_status print_ports(const tw_plan *plan, tw_line *line, tw_arena *arena
         const tw_port *port = &platform->port[p];
         tw_table_row(&table, TW_PLAIN);
         tw_table_printf(&table, PORT, "%.16s", port->name);
-        tw_table_printf(&table, MEMORY, "%.16s", platform->memory[port->memory].name);
+        tw_table_printf(&table, MEMORY, "%.16s", port->memory >= 0 ? platform->memory[port->memory].name : "(bus)");
         tw_table_number(&table, WAYS, port->ways);
         put_share(&table, BUSY, plan->joint->timeline.port_busy[p], plan->sum.cycles * tw_max(port->ways, 1));
         tw_table_number(&table, TRANSFERS, plan->joint->timeline.port_passed[p]);
+        tw_table_number(&table, UNITS, plan->joint->timeline.port_units[p]);
     }
     return end_table(&table, line);
 }
