@@ -6,7 +6,7 @@
 #include "rivals/convert.h"
 #include "rivals/ours.h"
 #include "rivals/rival.h"
-#include "rivals/stream/table.h"
+#include "rivals/stream/groups.h"
 #include "rivals/timeloop/write.h"
 #include "rivals/zigzag/write.h"
 #include "write/json.h"
@@ -513,15 +513,13 @@ static tw_status write_converted(tw_context *ctx, tw_status status, tw_text *tex
 tw_status tw_rival_print_machine(tw_context *ctx, const tw_rival *rival, FILE *out)
 {
     tw_text text = {0};
-    return write_converted(ctx, tw_rival_machine_print(rival, TW_LEVELS_MANAGED, &ctx->diag, &text), &text, out);
+    return write_converted(ctx, tw_rival_machine_print(rival, TW_LEVELS_MANAGED, tw_context_work(ctx), &text),
+                           &text, out);
 }
 
 /* The files with a nest for every layer: theirs, or the one that their tool would choose. */
 static tw_status map_all(tw_context *ctx, const tw_rival *rival, const tw_rival **out)
 {
-    if (rival->cores)
-        return tw_diag_error(&ctx->diag, rival->cores->hda->loc,
-                             "mappings for machines with several cores are not converted");
     for (int i = 0; i < rival->n_layers; i++) {
         if (rival->layer[i].nest) continue;
         if (!rival->tool->choose)
@@ -536,8 +534,10 @@ static tw_status map_all(tw_context *ctx, const tw_rival *rival, const tw_rival 
 tw_status tw_rival_print_levels(tw_context *ctx, const tw_rival *rival, FILE *out)
 {
     tw_text text = {0};
-    if (rival->tool->choose) TW_TRY(map_all(ctx, rival, &rival)); /* the order of memories follows the mapping */
-    return write_converted(ctx, tw_rival_machine_print(rival, TW_LEVELS_ALL, &ctx->diag, &text), &text, out);
+    if (rival->tool->choose && !rival->cores)
+        TW_TRY(map_all(ctx, rival, &rival)); /* the order of memories follows the mapping */
+    return write_converted(ctx, tw_rival_machine_print(rival, TW_LEVELS_ALL, tw_context_work(ctx), &text), &text,
+                           out);
 }
 
 tw_status tw_rival_print_workload(tw_context *ctx, const tw_rival *rival, FILE *out)
@@ -571,9 +571,19 @@ tw_status tw_rival_print_as(tw_context *ctx, const tw_rival *ours, tw_rival_outp
     return write_converted(ctx, status, &text, out);
 }
 
+static tw_status print_groups(tw_context *ctx, const tw_rival *rival, FILE *out)
+{
+    const tw_core_table *table;
+    tw_text text = {0};
+    if (rival->n_layers == 0) return tw_diag_error(&ctx->diag, rival->cores->hda->loc, "no workload was given");
+    TW_TRY(tw_rival_table(ctx, rival, NULL, &table));
+    return write_converted(ctx, tw_cores_print_groups(rival->cores, table, &ctx->diag, &text), &text, out);
+}
+
 tw_status tw_rival_print_our_mapping(tw_context *ctx, const tw_rival *rival, FILE *out)
 {
     tw_text text = {0};
+    if (rival->cores) return print_groups(ctx, rival, out);
     TW_TRY(map_all(ctx, rival, &rival));
     return write_converted(ctx, print_ours(rival, tw_context_work(ctx), &text), &text, out);
 }
@@ -588,7 +598,7 @@ tw_status tw_rival_take_our_mapping(tw_context *ctx, const tw_rival *rival, cons
     if (!file.name) return TW_ERR_NOMEM;
     if (rival->cores)
         return tw_diag_error(&ctx->diag, rival->cores->hda->loc,
-                             "mappings for machines with several cores are not converted");
+                             "mappings of ours are not written for machines of Stream");
     TW_TRY(open_tree(ctx, &file));
     TW_TRY(tw_plain_read_ours(file.root, rival, tw_context_work(ctx), ours));
     for (int i = 0; i < rival->n_layers; i++) {

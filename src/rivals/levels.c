@@ -219,7 +219,7 @@ static bool print_roles(const tw_einsum *e, unsigned operands, tw_text *out)
     return true;
 }
 
-static void print_level_name(const tw_rival *rival, const tw_levels *levels, int level, tw_text *out)
+void tw_levels_print_name(const tw_rival *rival, const tw_levels *levels, int level, tw_text *out)
 {
     int m = level < 0 ? 0 : levels->level[level].memory;
     if (m < 0)
@@ -237,7 +237,7 @@ static tw_status print_memories(const tw_rival *rival, int layer, const tw_level
     const tw_einsum *e = rival->layer[layer].einsum;
     for (int l = 0; l < levels->n; l++) {
         tw_text_printf(out, "%s  - {name: ", indent(levels));
-        print_level_name(rival, levels, l, out);
+        tw_levels_print_name(rival, levels, l, out);
         tw_text_printf(out, ", size: %" PRId64 ", holds: ", levels->level[l].bytes);
         if (!print_roles(e, levels->level[l].holds, out))
             return tw_diag_error(
@@ -296,12 +296,12 @@ static void print_mover(const tw_rival *rival, int layer, const tw_levels *level
                    strcmp(carries, "both") == 0 ? "port"
                    : in                         ? "fill"
                                                 : "drain");
-    print_level_name(rival, levels, p->inner, out);
+    tw_levels_print_name(rival, levels, p->inner, out);
     if (p->outer >= 0) tw_text_printf(out, "_%d", p->outer);
     tw_text_printf(out, ", between: [");
-    print_level_name(rival, levels, p->outer, out);
+    tw_levels_print_name(rival, levels, p->outer, out);
     tw_text_printf(out, ", ");
-    print_level_name(rival, levels, p->inner, out);
+    tw_levels_print_name(rival, levels, p->inner, out);
     tw_text_printf(out, "], carries: %s, ", carries);
     if (strcmp(carries, "both") == 0) tw_text_printf(out, "prefetch: all, ");
     tw_text_printf(out, "roles: ");
@@ -347,7 +347,7 @@ static void print_array(const tw_rival *rival, int layer, const tw_levels *level
     for (int o = 0; o < e->n_operands; o++)
         while (e->operand[o].updated && !(levels->level[at].holds >> o & 1)) at--;
     tw_text_printf(out, "%s  - name: array\n%s    computes: [%s]\n%s    memory: ", in, in, computes, in);
-    print_level_name(rival, levels, at, out);
+    tw_levels_print_name(rival, levels, at, out);
     tw_text_printf(out, "\n%s    accumulate: fused\n%s    energy: %.3f pJ\n%s    cost: {array: {", in, in,
                    point_pj(rival, layer, levels), in);
     if (h->n_axes == 0) tw_text_printf(out, "lane: 1"); /* a single multiplier */
@@ -392,7 +392,7 @@ tw_status tw_levels_print_machine(const tw_rival *rival, int layer, const tw_lev
     tw_text_printf(out, "machine: ");
     tw_print_our_name(h->name, out);
     tw_text_printf(out, "\nunit: byte\ntiming: async\nmemories:\n  - {name: ");
-    print_level_name(rival, levels, -1, out);
+    tw_levels_print_name(rival, levels, -1, out);
     tw_text_printf(out, ", size: unlimited, energy: %.3f pJ}\n", tw_levels_pj_per_byte(&h->memory[0]));
     TW_TRY(print_memories(rival, layer, levels, diag, out));
     tw_text_printf(out, "engines:\n");

@@ -48,6 +48,8 @@ TW_NODISCARD tw_status tw_levels_of(const tw_rival *rival, int layer, tw_levels_
                                     tw_levels *out);
 /* Energy of a byte of a memory, mean of reading and writing it. */
 double tw_levels_pj_per_byte(const tw_rival_memory *memory);
+/* The name that a level's memory has in ours; -1: the outermost one. */
+void tw_levels_print_name(const tw_rival *rival, const tw_levels *levels, int level, tw_text *out);
 /* Whether reads and writes of a memory take turns at a port. */
 bool tw_levels_take_turns(const tw_rival_memory *memory);
 /* The memories and engines of a core with these levels (of layer 0), as the rest of its entry in a machine file. `computes` lists what the array

@@ -13,7 +13,8 @@ typedef struct tw_rival_layer {
     const tw_einsum *einsum;
     const tw_loopnest *nest; /* NULL: the files do not map it                   */
     tw_loc loc;              /* of the mapping, or of the layer                 */
-    const void *extra;       /* what its tool alone knows: constraints, hints   */
+    int made_by;       /* 1 + the layer whose result it reads as activations; 0: none, or it is not known which */
+    const void *extra; /* what its tool alone knows: constraints, hints   */
 } tw_rival_layer;
 
 typedef struct tw_rival_tool tw_rival_tool;

@@ -147,6 +147,58 @@ TEST(a_cell_is_what_zigzag_counts_for_the_core_with_the_dram_around_it)
     tw_bench_free(&b);
 }
 
+/* ---- in our words ---- */
+
+/* What `print` writes of the files; the caller frees it. */
+static char *text_of(tw_context *ctx, const tw_rival *rival,
+                     tw_status (*print)(tw_context *, const tw_rival *, FILE *))
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    CHECK(out != NULL);
+    CHECK_EQ(print(ctx, rival, out), TW_OK);
+    fclose(out);
+    return text;
+}
+
+/* The files as ours, evaluated: machine, workload and groups. */
+static const tw_plan *plan_of(tw_context *ctx, const tw_rival *rival)
+{
+    char *machine = text_of(ctx, rival, tw_rival_print_machine),
+         *workload = text_of(ctx, rival, tw_rival_print_workload);
+    char *groups = text_of(ctx, rival, tw_rival_print_our_mapping);
+    const tw_machine *m = NULL;
+    const tw_model *w = NULL;
+    const tw_mapping *g = NULL;
+    const tw_plan *plan = NULL;
+    CHECK_EQ(tw_machine_parse(ctx, "machine", machine, &m), TW_OK);
+    CHECK_EQ(tw_model_parse(ctx, "workload", workload, &w), TW_OK);
+    CHECK_EQ(tw_mapping_parse(ctx, w, m, "groups", groups, &g), TW_OK);
+    CHECK_EQ(tw_plan_eval(ctx, w, m, g, &plan), TW_OK);
+    free(machine);
+    free(workload);
+    free(groups);
+    return plan;
+}
+
+static void check_right(tw_context *ctx, const tw_plan *plan)
+{
+    const tw_verdict *verdict = NULL;
+    CHECK_EQ(tw_plan_verify(ctx, plan, -1, NULL, &verdict), TW_OK);
+    CHECK(verdict->checked && verdict->executed && verdict->equal);
+}
+
+TEST(a_mapping_of_cores_becomes_groups_that_run_and_are_right)
+{
+    tw_bench b = tw_bench_new();
+    tw_context *ctx = tw_context_new();
+    check_right(ctx, plan_of(ctx, open_set(&b, ctx, "hda.yaml", "layers.yaml", "mapping.yaml")));
+    check_right(ctx, plan_of(ctx, open_set(&b, ctx, "hda.yaml", "layers.yaml", "mapping_2026.yaml")));
+    tw_context_free(ctx);
+    tw_bench_free(&b);
+}
+
 /* ---- ways ---- */
 
 static bool shares_link(const tw_hda *hda, int a, int b)
@@ -280,4 +332,19 @@ TEST(the_labs_cost_and_run_as_the_tool_says)
         if (i == 2) CHECK(theirs->makespan == 28728); /* the best of all 81 ways to put the layers on the cores */
         tw_context_free(ctx);
     }
+}
+
+/* The lab's equal split on our own clock: three cores in step, so that what they share crosses the bus once. It is busy all the time, but for the last
+ * bytes' way: input, weights, and what four layers store and three load, four bytes a cycle. */
+TEST(the_equal_split_of_lab_2_takes_what_its_bytes_take_on_the_bus)
+{
+    const char *shared = tw_test_shared();
+    if (!shared) skip();
+    tw_context *ctx = tw_context_new();
+    const tw_plan *plan = plan_of(ctx, open_lab(ctx, shared, "lab2"));
+    int64_t rows = 8 * 56 * 56, bytes = 3 * 56 * 56 + 8 * 9 * (3 + 3 * 8) + 4 * rows + 3 * rows;
+    CHECK(tw_plan_summary(plan)->cycles >= tw_cdiv(bytes, 4));
+    CHECK(tw_plan_summary(plan)->cycles <= tw_cdiv(bytes, 4) + 100);
+    check_right(ctx, plan);
+    tw_context_free(ctx);
 }

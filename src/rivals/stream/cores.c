@@ -175,6 +175,7 @@ static tw_status describe_all(builder *b)
     tw_zz_default_links(links);
     for (int i = 0; i < b->out->n_layers; i++)
         TW_TRY(tw_zz_describe_layer(b->layer[i].whole, links, b->work.arena, &whole[i]));
+    tw_zz_find_makers(b->workload.layer, b->out->n_layers, whole);
     b->out->whole = whole;
     return TW_OK;
 }

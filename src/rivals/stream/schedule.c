@@ -176,13 +176,15 @@ static tw_status run_tile(scheduler *s, int layer, int core, int64_t t)
     return TW_OK;
 }
 
-/* The core that runs all of a layer: of those that may, the fastest; -1: none can. */
-static int fastest(const tw_core_row *row, const tw_cores_layer *l)
+int tw_cores_place(const tw_cores *cores, const tw_core_table *table, int layer, int64_t t)
 {
+    const tw_cores_layer *l = &cores->layer[layer];
+    const tw_account *const *cell = table->row[layer].cell;
     int best = -1;
+    if (l->n_tiles > 1) return cell[l->core[t]] ? l->core[t] : -1;
     for (int i = 0; i < l->n_cores; i++) {
         int c = l->core[i];
-        if (row->cell[c] && (best < 0 || row->cell[c]->cycles < row->cell[best]->cycles)) best = c;
+        if (cell[c] && (best < 0 || cell[c]->cycles < cell[best]->cycles)) best = c;
     }
     return best;
 }
@@ -190,13 +192,12 @@ static int fastest(const tw_core_row *row, const tw_cores_layer *l)
 static tw_status run_layer(scheduler *s, int layer)
 {
     const tw_cores_layer *l = &s->cores->layer[layer];
-    const tw_core_row *row = &s->table->row[layer];
     int n_cores = s->cores->hda->n_cores;
     for (int c = 0; c < n_cores; c++) s->idle[c] = s->table->makespan;
     s->n_claims = 0; /* nothing reaches beyond the layer before */
     for (int64_t t = 0; t < l->n_tiles; t++) {
-        int core = l->n_tiles > 1 ? l->core[t] : fastest(row, l);
-        if (core < 0 || !row->cell[core])
+        int core = tw_cores_place(s->cores, s->table, layer, t);
+        if (core < 0)
             return tw_diag_infeasible(s->work.diag, l->entry ? l->entry->loc : l->whole->loc,
                                       "no core that the mapping names runs '%s'", l->whole->name);
         TW_TRY(run_tile(s, layer, core, t));

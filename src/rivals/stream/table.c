@@ -2,7 +2,7 @@
 #include "rivals/stream/table.h"
 #include "rivals/remark.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- cells ---- */
@@ -121,34 +121,62 @@ tw_status tw_cores_count(const tw_cores *cores, const tw_rival_search_options *o
 
 /* ---- text ---- */
 
-enum { BLOCK = 4, NAME = 20 }; /* columns side by side, and room for a layer's name */
+enum {
+    COLUMNS = 80,
+    BLOCK = 4,
+    CELL = 13,
+    PARTS = 8,
+    RUNS = 48
+}; /* columns side by side, widths, and runs that are listed */
+
+/* The end of a long name says more than its beginning. */
+static void print_name(const char *name, int width, tw_text *out)
+{
+    int n = (int)strlen(name);
+    if (n <= width)
+        tw_text_printf(out, "  %-*s", width, name);
+    else
+        tw_text_printf(out, "  ..%s", name + n - (width - 2));
+}
+
+static int width_for(int n) { return COLUMNS - 2 - PARTS - CELL * n; }
 
 static void print_head(const tw_core_table *t, const int *shown, int n, const char *unit, tw_text *out)
 {
-    tw_text_printf(out, "\n  %-*s %-7s", NAME, unit, "parts");
+    tw_text_printf(out, "\n");
+    print_name(unit, width_for(n), out);
+    tw_text_printf(out, " %-*s", PARTS - 1, "parts");
     for (int i = 0; i < n; i++) {
+        char word[40];
         int alike = 0;
         for (int k = 0; k < t->n_cores; k++) alike += t->core[k].like == shown[i];
-        tw_text_printf(out, alike > 1 ? " %7d+%-3d " : " %11d ", shown[i], alike - 1);
+        snprintf(word, sizeof word, alike > 1 ? "%d and %d" : "%d", shown[i], alike - 1);
+        tw_text_printf(out, " %*s", CELL - 1, word);
     }
     tw_text_printf(out, "\n");
+}
+
+/* The account of a layer on a core or on one that is the same. */
+static const tw_account *cell_like(const tw_core_table *t, int row, int core)
+{
+    for (int k = 0; k < t->n_cores; k++)
+        if (t->core[k].like == core && t->row[row].cell[k]) return t->row[row].cell[k];
+    return NULL;
 }
 
 static void print_cells(const tw_core_table *t, const int *shown, int n, bool energy, tw_text *out)
 {
     for (int r = 0; r < t->n_rows; r++) {
-        const tw_core_row *row = &t->row[r];
-        tw_text_printf(out, "  %-*.*s %-7.7s", NAME, NAME, row->layer, *row->parts ? row->parts : "-");
+        print_name(t->row[r].layer, width_for(n), out);
+        tw_text_printf(out, " %-*.*s", PARTS - 1, PARTS - 1, *t->row[r].parts ? t->row[r].parts : "-");
         for (int i = 0; i < n; i++) {
-            const tw_account *a = NULL;
-            for (int k = 0; k < t->n_cores && !a; k++)
-                if (t->core[k].like == shown[i]) a = row->cell[k];
+            const tw_account *a = cell_like(t, r, shown[i]);
             if (!a)
-                tw_text_printf(out, " %11s ", "-");
+                tw_text_printf(out, " %*s", CELL - 1, "-");
             else if (energy)
-                tw_text_printf(out, " %11.3f ", a->energy_pj / 1e6);
+                tw_text_printf(out, " %*.3f", CELL - 1, a->energy_pj / 1e6);
             else
-                tw_text_printf(out, " %11.10g ", a->cycles);
+                tw_text_printf(out, " %*.10g", CELL - 1, a->cycles);
         }
         tw_text_printf(out, "\n");
     }
@@ -174,23 +202,37 @@ static void print_runs(const tw_core_table *t, tw_text *out)
         if (t->core[i].computes)
             tw_text_printf(out, "  core %3d  busy %14.10g cycles %6.1f %%\n", i, t->core[i].busy,
                            t->makespan > 0 ? 100 * t->core[i].busy / t->makespan : 0);
-    for (int i = 0; i < t->n_runs; i++)
-        tw_text_printf(out, "  %-*.*s core %3d  %14.10g .. %14.10g\n", NAME, NAME, t->row[t->run[i].layer].layer,
-                       t->run[i].core, t->run[i].start, t->run[i].end);
+    for (int i = 0; i < t->n_runs && t->n_runs <= RUNS; i++) {
+        print_name(t->row[t->run[i].layer].layer, width_for(3), out);
+        tw_text_printf(out, " core %3d %14.10g .. %14.10g\n", t->run[i].core, t->run[i].start, t->run[i].end);
+    }
+    if (t->n_runs > RUNS)
+        tw_text_printf(out, "  when each of %d tiles runs is in the document (JSON)\n", t->n_runs);
+}
+
+/* Cores that run some layer, those that are the same once. */
+static int shown_cores(const tw_core_table *t, int *shown)
+{
+    int n = 0;
+    for (int i = 0; i < t->n_cores; i++) {
+        bool any = false;
+        for (int r = 0; r < t->n_rows; r++) any |= cell_like(t, r, i) != NULL;
+        if (any && t->core[i].like == i) shown[n++] = i;
+    }
+    return n;
 }
 
 void tw_core_table_print(const tw_core_table *t, tw_text *out)
 {
-    int shown[TW_HDA_CORES], n = 0;
-    for (int i = 0; i < t->n_cores; i++)
-        if (t->core[i].computes && t->core[i].like == i) shown[n++] = i;
+    int shown[TW_HDA_CORES], n = shown_cores(t, shown);
     tw_text_printf(out, "%s: %d layers on %d cores by ZigZag's rules, a tile on each core\n\n", t->machine,
                    t->n_rows, t->n_cores);
     print_cores(t, out);
-    for (int at = 0; at < n && t->n_rows > 0; at += BLOCK)
+    for (int at = 0; at < n; at += BLOCK)
         for (int energy = 0; energy < 2; energy++) {
-            print_head(t, &shown[at], (int)tw_min(n - at, BLOCK), energy ? "uJ on core" : "cycles on core", out);
-            print_cells(t, &shown[at], (int)tw_min(n - at, BLOCK), energy, out);
+            int block = (int)tw_min(n - at, BLOCK);
+            print_head(t, &shown[at], block, energy ? "uJ on core" : "cycles on core", out);
+            print_cells(t, &shown[at], block, energy, out);
         }
     if (t->n_runs > 0) print_runs(t, out);
 }

@@ -12,5 +12,7 @@ TW_NODISCARD tw_status tw_cores_count(const tw_cores *cores, const tw_rival_sear
                                       tw_core_table *out);
 /* Adds the run of all tiles to a table whose cells are there. */
 TW_NODISCARD tw_status tw_cores_schedule(const tw_cores *cores, tw_work work, tw_core_table *table);
+/* The core that runs a tile of a layer: as the mapping says; where one core runs all of the layer and several may, the fastest. -1: none can. */
+int tw_cores_place(const tw_cores *cores, const tw_core_table *table, int layer, int64_t tile);
 void tw_core_table_print(const tw_core_table *table, tw_text *out);
 #endif

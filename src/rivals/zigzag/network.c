@@ -181,6 +181,10 @@ static tw_status read_node(network *n, int i)
     if (!*node->name) l->name = tw_arena_printf(n->r->work.arena, "Op%d", i);
     if (!l->name) return TW_ERR_NOMEM;
     set_precisions(l, node);
+    l->id = i;
+    l->source = node->n_inputs > 0 && node->input[0] >= 0 && n->file->value[node->input[0]].node >= 0
+                    ? n->file->value[node->input[0]].node
+                    : i;
     TW_TRY((conv ? read_conv : read_product)(n, node, l));
     n->r->n_layers++;
     return TW_OK;

@@ -72,6 +72,8 @@ typedef struct tw_zz_layer {
     int index[TW_ZZ_OPERANDS][TW_RIVAL_RANKS]; /* a dim, or n_dims + a relation */
     int64_t bits[TW_ZZ_OPERANDS], final_bits;
     bool adds; /* W + I instead of W * I */
+    int64_t id,
+        source; /* its number, and that of the layer that makes I; equal where I is an input of all, or made by what is no layer */
 } tw_zz_layer;
 
 /* tw_rival_layer.extra */
@@ -139,6 +141,8 @@ TW_NODISCARD tw_status tw_zz_given_nest(const tw_zz_extra *x, const tw_zz_case *
 /* The layer as a product with its operands linked as the entry has it. */
 TW_NODISCARD tw_status tw_zz_describe_layer(const tw_zz_layer *l, const tw_zz_entry *entry, tw_arena *arena,
                                             tw_rival_layer *out);
+/* Finds out which of n layers reads the result of which. */
+void tw_zz_find_makers(const tw_zz_layer *l, int n, tw_rival_layer *out);
 /* The same, and what may lie over the array of the reader's machine. */
 TW_NODISCARD tw_status tw_zz_build_layer(tw_zz_reader *r, const tw_zz_layer *l, const tw_zz_entry *entry,
                                          tw_rival_layer *out);
