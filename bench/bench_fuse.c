@@ -2,8 +2,11 @@
  *
  *     bench_fuse
  *
- * Seconds are of one core: those of the search layer by layer, and those that groups take beyond it. Networks come from the data beside
- * the project and from the folder of tools/fetch_models; those that are not there are left out. */
+ * `again` are groups in which what two tiles share is always computed again, `groups` those that may keep it. Seconds are of one core: those of the search layer by layer, and those that groups take beyond it; and seconds on the wall of
+ * the groups on all cores. Networks come from the data beside the project and from the folder of tools/fetch_models; those that are not there
+ * are left out. */
+#include "fuse/fuse.h"
+#include "plan/plan.h"
 #include "tilewright/network.h"
 
 #include <inttypes.h>
@@ -34,6 +37,14 @@ static const char lab[] =
     "  - {name: bus, between: [dram, sram], prefetch: all, cost: {latency: 0, per_cycle: 4}}\n"
     "  - {name: array, computes: [multiply-add, add, max, map], memory: sram, energy: 0.04 pJ, "
     "cost: {array: [64, 16]}}\n";
+/* Little room beside the weights, and no compute to spare. */
+static const char narrow[] =
+    "machine: narrow\nunit: byte\ntiming: async\nmemories:\n"
+    "  - {name: dram, size: unlimited, energy: 15.6 pJ}\n"
+    "  - {name: sram, size: 160 KiB, energy: 0.33 pJ}\nengines:\n"
+    "  - {name: bus, between: [dram, sram], prefetch: all, cost: {latency: 0, per_cycle: 2}}\n"
+    "  - {name: array, computes: [multiply-add, add, max, map], memory: sram, energy: 0.04 pJ, "
+    "cost: {array: [32, 8]}}\n";
 /* Compute is scarce: an array that is never idle. */
 static const char scarce[] =
     "machine: scarce\nunit: byte\ntiming: async\nmemories:\n"
@@ -70,6 +81,8 @@ static void four(FILE *out)
 
 static void three(FILE *out) { chain(out, 3, 64, 56); }
 static void fifty(FILE *out) { chain(out, 50, 16, 56); }
+static void deep(FILE *out) { chain(out, 8, 32, 56); }
+static void hundred(FILE *out) { chain(out, 100, 16, 56); }
 static void twenty_five(FILE *out) { chain(out, 25, 16, 56); }
 
 /* Extraction, shrinking, four mappings, expanding: the part of FSRCNN before its last layer, on a quarter of a frame. */
@@ -111,16 +124,45 @@ typedef struct row {
 } row;
 
 static const tw_plan *plan_of(tw_context *ctx, const tw_model *model, const tw_machine *machine, bool layers,
-                              double *seconds)
+                              int n_threads, double *seconds)
 {
     tw_search_options options = TW_SEARCH_OPTIONS_INIT;
     const tw_plan *plan = NULL;
     double start = cpu_seconds();
     options.groups = !layers;
-    options.n_threads = 1;
+    options.n_threads = n_threads;
     if (tw_plan_search(ctx, model, machine, &options, &plan) != TW_OK) return NULL;
     *seconds = cpu_seconds() - start;
     return plan;
+}
+
+static double cycles_alone(const void *user, double cycles, double energy_fj)
+{
+    (void)user;
+    (void)energy_fj;
+    return cycles;
+}
+
+/* Cycles of the groups that are found on one thread, 0: there are none; in CPU seconds. */
+static int64_t cycles_of(const tw_model *model, const tw_machine *machine, const tw_plan *layers, bool no_slides,
+                         double *seconds)
+{
+    const tw_fuse_request request = {.model = model,
+                                     .machine = machine,
+                                     .apart = layers->mapping->op,
+                                     .by = {cycles_alone, NULL},
+                                     .no_slides = no_slides,
+                                     .n_threads = 1};
+    tw_arena *arena = tw_arena_new(), *scratch = tw_arena_new();
+    tw_diag diag = {.muted = true};
+    const tw_work work = {arena, scratch, &diag};
+    tw_fused fused;
+    double start = cpu_seconds();
+    bool found = arena && scratch && tw_fuse_find(&request, &work, &fused) == TW_OK;
+    *seconds = cpu_seconds() - start;
+    tw_arena_free(arena);
+    tw_arena_free(scratch);
+    return found ? fused.cycles : 0;
 }
 
 static int run(const row *r)
@@ -129,21 +171,23 @@ static int run(const row *r)
     tw_context *ctx = tw_context_new();
     const tw_model *model;
     const tw_machine *machine;
-    double apart = 0, both = 0;
+    double apart = 0, all = 0, more = 0;
     if (!ctx || !(t.out = open_memstream(&t.bytes, &t.n))) return 1;
     fprintf(t.out, "workload: %s\nops:\n", r->name);
     r->write(t.out);
     fclose(t.out);
     bool good = tw_model_parse(ctx, r->name, t.bytes, &model) == TW_OK &&
                 tw_machine_parse(ctx, "machine", r->machine, &machine) == TW_OK;
-    const tw_plan *layers = good ? plan_of(ctx, model, machine, true, &apart) : NULL;
-    const tw_plan *plan = layers ? plan_of(ctx, model, machine, false, &both) : NULL;
+    const tw_plan *layers = good ? plan_of(ctx, model, machine, true, 1, &apart) : NULL;
+    const tw_plan *plan = layers ? plan_of(ctx, model, machine, false, 0, &all) : NULL;
+    int64_t again = plan ? cycles_of(model, machine, layers, true, &more) : 0;
+    if (plan) cycles_of(model, machine, layers, false, &more);
     if (plan)
-        printf("%-14s %12" PRId64 " %12" PRId64 " %6.2f %9.2f %9.2f %8.2f %8.2f\n", r->name,
-               tw_plan_summary(layers)->cycles, tw_plan_summary(plan)->cycles,
+        printf("%-14s %12" PRId64 " %12" PRId64 " %12" PRId64 " %6.2f %9.2f %9.2f %8.2f %8.2f %8.2f\n", r->name,
+               tw_plan_summary(layers)->cycles, again, tw_plan_summary(plan)->cycles,
                (double)tw_plan_summary(layers)->cycles / (double)tw_plan_summary(plan)->cycles,
                (double)tw_plan_summary(layers)->energy_fj / 1e9, (double)tw_plan_summary(plan)->energy_fj / 1e9,
-               apart, both - apart);
+               apart, more, plan->joint ? plan->joint->search->seconds : 0);
     for (int i = 0; !plan && i < tw_context_n_messages(ctx); i++)
         fprintf(stderr, "%s\n", tw_context_message(ctx, i));
     tw_context_free(ctx);
@@ -256,16 +300,14 @@ static int run_networks(void)
 
 int main(void)
 {
-    static const row rows[] = {{"four", lab, four},
-                               {"three", slow, three},
-                               {"scarce", scarce, three},
-                               {"fsrcnn", slow, fsrcnn},
-                               {"residual", slow, residual},
-                               {"mlp", slow, mlp},
-                               {"chain-25", slow, twenty_five},
-                               {"chain-50", slow, fifty}};
+    static const row rows[] = {{"four", lab, four},          {"three", slow, three},
+                               {"scarce", scarce, three},    {"fsrcnn", slow, fsrcnn},
+                               {"residual", slow, residual}, {"deep", narrow, deep},
+                               {"mlp", slow, mlp},           {"chain-25", slow, twenty_five},
+                               {"chain-50", slow, fifty},    {"chain-100", slow, hundred}};
     int bad = 0;
-    printf("%-14s %12s %12s %6s %9s %9s %8s %8s\n", "", "layers", "groups", "ratio", "uJ", "uJ", "s", "more s");
+    printf("%-14s %12s %12s %12s %6s %9s %9s %8s %8s %8s\n", "", "layers", "again", "groups", "ratio", "uJ", "uJ",
+           "s", "more s", "wall s");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) bad |= run(&rows[i]);
     return bad | run_networks();
 }

@@ -9,9 +9,11 @@
 #include "mapping/groups.h"
 #include "sim/joint.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
-enum { MOST_TRIED = 4, MOST_MISSES = 3 };
+enum { MOST_TRIED = 4, MOST_THREADS = 16 };
 
 typedef struct choice { /* of one segment */
     bool possible, simulated;
@@ -23,25 +25,30 @@ typedef struct choice { /* of one segment */
     bool alone;         /* it is of the operator as it is alone */
 } choice;
 
-typedef choice seam_choices[2][2]; /* what comes in is resident, what goes out is */
+typedef choice choices[2][2][2]; /* what comes in is resident, what goes out is; windows slide */
 
 typedef struct fuse {
     const tw_fuse_request *asked;
-    int n;                                    /* operators */
-    seam_choices (*choice)[TW_MAX_GROUP_OPS]; /* from operator i on, so many + 1 */
-    bool seams;                               /* tensors may stay between groups */
-    tw_model alone;                           /* operators as they are alone */
-    tw_spread_memo *memo;
+    int n;                               /* operators */
+    choices (*choice)[TW_MAX_GROUP_OPS]; /* from operator i on, so many + 1 */
+    tw_model alone;                      /* operators as they are alone */
+    tw_frame_facts facts;
     int n_simulated;
-    int64_t n_commands;                /* of all that were simulated */
-    tw_arena *arena, *scratch, *bench; /* `bench`: of the program at hand */
+    int64_t n_commands; /* of all that were simulated */
+    int n_threads;
+    tw_arena *own[MOST_THREADS];       /* of each thread: frames and tilings    */
+    tw_arena *arena, *scratch, *bench; /* `bench`: of the program at hand       */
     tw_diag *diag;
 } fuse;
 
 typedef struct link { /* a segment of a path */
     int first, n;
-    bool in, out;
+    bool in, out, keeps;
 } link;
+
+typedef struct allowed { /* of a path */
+    bool seams, slides;
+} allowed;
 
 typedef struct path {
     int n; /* 0: there is none */
@@ -109,98 +116,121 @@ static tw_status try_single(fuse *f, int i, choice *c)
     return status == TW_OK ? try_group(f, model, &group, c) : status == TW_INFEASIBLE ? TW_OK : status;
 }
 
-/* Whether all readers of the tensor are among operators [first, last), see it in its shape, and there is one. */
-static bool is_read_in(const tw_model *model, int tensor, int first, int last)
-{
-    bool any = false;
-    for (int i = 0; i < model->n_ops; i++)
-        for (int o = 0; o < tw_op_output(&model->op[i]); o++) {
-            if (!tw_tensors_share(model, model->op[i].operand[o].tensor, tensor)) continue;
-            if (i < first || i >= last || model->op[i].operand[o].tensor != tensor) return false;
-            any = true;
-        }
-    return any && !model->tensor[tensor].is_output;
-}
-
 /* Whether what operator i makes may stay until the segment behind it has read it. */
 static bool may_stay(const fuse *f, int i)
 {
-    const tw_model *model = f->asked->model;
-    return f->seams && i >= 0 && i + 1 < f->n && is_read_in(model, tw_op_makes(&model->op[i]), i + 1, f->n) &&
-           tw_resident_memory(model, f->asked->machine, tw_op_makes(&model->op[i])) > 0;
+    if (i < 0 || i + 1 >= f->n) return false;
+    int tensor = tw_op_makes(&f->asked->model->op[i]);
+    return tw_is_read_in(f->facts.readers[tensor], i + 1, f->n) && f->facts.home[tensor] > 0;
 }
 
-/* Which seams a segment may have; returns how many. */
-static int list_seams(const fuse *f, int i, int n, tw_tilings list[4])
+/* Which seams a segment may have, with and without windows that slide; returns how many. */
+static int list_seams(const fuse *f, int i, int n, tw_tilings list[TW_MAX_LISTS])
 {
     const tw_model *model = f->asked->model;
     int count = 0;
     for (int in = 0; in < 2; in++)
         for (int out = 0; out < 2; out++) {
-            int tensor = in ? (i > 0 ? tw_op_makes(&model->op[i - 1]) : -1) : -1;
-            if (in && (!may_stay(f, i - 1) || !is_read_in(model, tensor, i, i + n))) continue;
+            int tensor = in && i > 0 ? tw_op_makes(&model->op[i - 1]) : -1;
+            if (in && (!may_stay(f, i - 1) || !tw_is_read_in(f->facts.readers[tensor], i, i + n))) continue;
             if (out && !may_stay(f, i + n - 1)) continue;
-            list[count++] = (tw_tilings){.seams = {in, out}, .in_tensor = tensor, .most = MOST_TRIED};
+            for (int keeps = 0; keeps < 2; keeps++)
+                list[count++] =
+                    (tw_tilings){.seams = {in, out}, .keeps = keeps, .in_tensor = tensor, .most = MOST_TRIED};
         }
     return count;
 }
 
-static tw_status take_tilings(fuse *f, const tw_tilings *list, choice *c)
-{
-    c->n_tilings = list->n;
-    c->tiling = list->tiling;
-    c->possible = list->n > 0;
-    if (!c->possible) return TW_OK;
-    c->price = list->tiling[0].price;
-    if (!list->seams.in && !list->seams.out) return TW_OK;
-    c->simulated = true; /* alone it cannot be */
-    return tw_tiling_group(c->frame, &c->tiling[0], f->arena, &c->group);
-}
+/* ---- all segments of all drivers ---- */
 
-/* All seams of a segment; false: none is possible. */
-static tw_status open_segment(fuse *f, int i, int n, bool *possible)
+typedef struct opener { /* a thread, and its share */
+    fuse *f;
+    atomic_int *next; /* driver */
+    tw_arena *arena;
+    tw_tiler *tiler;
+    tw_status status;
+    pthread_t thread;
+    bool started;
+} opener;
+
+/* The segment of n operators before `end`; what cannot be a group is left out. */
+static tw_status open_segment(opener *o, int end, int n, tw_drive *drive)
 {
-    const tw_segment segment = {f->asked->model, i, n};
-    tw_tilings list[4];
-    const tw_frame *frame;
-    *possible = false;
-    if (!tw_segment_is_closed(&segment)) return TW_OK;
-    tw_status status = tw_frame_of(&segment, f->asked->machine, f->memo, f->arena, &frame);
-    if (status == TW_INFEASIBLE) return TW_OK;
-    TW_TRY(status);
-    int n_lists = list_seams(f, i, n, list);
-    for (int k = 0; k < n_lists; k++) TW_ALLOC(f->arena, list[k].tiling, MOST_TRIED + 1);
-    tw_tilings_find(frame, &f->asked->by, list, n_lists);
-    for (int k = 0; k < n_lists; k++) {
-        choice *c = &f->choice[i][n - 1][list[k].seams.in][list[k].seams.out];
-        c->frame = frame;
-        TW_TRY(take_tilings(f, &list[k], c));
-        *possible |= c->possible;
+    const tw_segment segment = {o->f->asked->model, end - n, n};
+    tw_arena_mark mark = tw_arena_save(o->arena);
+    tw_status status = tw_frame_of(&o->f->facts, &segment, o->arena, &drive->frame[n - 1]);
+    if (status == TW_INFEASIBLE) {
+        tw_arena_rewind(o->arena, mark);
+        return TW_OK;
     }
+    TW_TRY(status);
+    drive->n_lists[n - 1] = list_seams(o->f, end - n, n, drive->list[n - 1]);
+    for (int k = 0; k < drive->n_lists[n - 1]; k++)
+        TW_ALLOC(o->arena, drive->list[n - 1][k].tiling, MOST_TRIED + 1);
     return TW_OK;
 }
 
+/* What was found of the segments becomes choices. */
+static void take_tilings(const fuse *f, int end, const tw_drive *drive)
+{
+    for (int n = 1; n <= drive->n; n++)
+        for (int k = 0; k < drive->n_lists[n - 1]; k++) {
+            const tw_tilings *list = &drive->list[n - 1][k];
+            choice *c = &f->choice[end - n][n - 1][list->seams.in][list->seams.out][list->keeps];
+            c->frame = drive->frame[n - 1];
+            c->n_tilings = list->n;
+            c->tiling = list->tiling;
+            c->possible = list->n > 0;
+            if (c->possible) c->price = list->tiling[0].price;
+            c->simulated = c->possible && (list->seams.in || list->seams.out); /* alone it cannot be */
+        }
+}
+
+static tw_status open_drive(opener *o, int end)
+{
+    tw_drive drive = {.n = (int)tw_min(TW_MAX_GROUP_OPS, end)};
+    for (int n = 1; n <= drive.n; n++) TW_TRY(open_segment(o, end, n, &drive));
+    tw_tilings_find(o->tiler, &drive);
+    take_tilings(o->f, end, &drive);
+    return TW_OK;
+}
+
+static void *open_drives(void *user)
+{
+    opener *o = user;
+    o->status = tw_tiler_new(&o->f->asked->by, o->arena, &o->tiler);
+    while (o->status == TW_OK && !tw_deadline_is_over(o->f->diag->deadline)) {
+        int end = atomic_fetch_add(o->next, 1) + 1;
+        if (end > o->f->n) break;
+        o->status = open_drive(o, end);
+    }
+    return NULL;
+}
+
+/* Every driver by itself, on all threads; what is found does not depend on who finds it. */
 static tw_status open_all(fuse *f)
 {
-    for (int i = 0; i < f->n; i++) {
-        int misses = 0;
-        for (int n = 1; n <= TW_MAX_GROUP_OPS && i + n <= f->n && misses < MOST_MISSES; n++) {
-            bool possible;
-            TW_TRY(open_segment(f, i, n, &possible));
-            misses = possible ? 0 : misses + 1;
-            if (tw_deadline_is_over(f->diag->deadline)) return TW_OK;
-        }
+    atomic_int next = 0;
+    opener all[MOST_THREADS];
+    tw_status status = TW_OK;
+    for (int i = 0; i < f->n_threads; i++) all[i] = (struct opener){.f = f, .next = &next, .arena = f->own[i]};
+    for (int i = 1; i < f->n_threads; i++)
+        all[i].started = pthread_create(&all[i].thread, NULL, open_drives, &all[i]) == 0;
+    open_drives(&all[0]);
+    for (int i = 0; i < f->n_threads; i++) {
+        if (all[i].started) pthread_join(all[i].thread, NULL);
+        if (all[i].status != TW_OK) status = all[i].status;
     }
-    return TW_OK;
+    return status;
 }
 
 /* Settles what a segment takes between groups that store and load. */
-static tw_status settle(fuse *f, int i, int n)
+static tw_status settle(fuse *f, int i, int n, bool keeps)
 {
-    choice *c = &f->choice[i][n - 1][0][0];
+    choice *c = &f->choice[i][n - 1][0][0][keeps];
     bool any = c->possible;
     c->possible = false;
-    if (n == 1) TW_TRY(try_single(f, i, c));
+    if (n == 1 && !keeps) TW_TRY(try_single(f, i, c));
     for (int t = 0; t < c->n_tilings && any; t++) {
         tw_group_map group;
         TW_TRY(tw_tiling_group(c->frame, &c->tiling[t], f->arena, &group));
@@ -217,28 +247,35 @@ typedef struct stop { /* behind operator j: what it made is stored, or resident 
     link last; /* n 0: there is no way here */
 } stop;
 
-static void reach(const fuse *f, stop (*node)[2], int j, int n, bool with_seams)
+/* The way to operator j over the segment of n before it. */
+static void reach(const fuse *f, stop (*node)[2], link l)
 {
-    for (int in = 0; in <= (int)with_seams; in++)
-        for (int out = 0; out <= (int)with_seams; out++) {
-            const choice *c = &f->choice[j - n][n - 1][in][out];
-            bool begins = j == n && !in;
-            if (!c->possible || (!begins && node[j - n][in].last.n == 0)) continue;
-            double price = node[j - n][in].least + c->price;
-            if (node[j][out].last.n > 0 && node[j][out].least <= price) continue;
-            node[j][out].least = price;
-            node[j][out].last = (link){j - n, n, in, out};
+    int j = l.first + l.n;
+    const choice *c = &f->choice[l.first][l.n - 1][l.in][l.out][l.keeps];
+    bool begins = l.first == 0 && !l.in;
+    if (!c->possible || (!begins && node[l.first][l.in].last.n == 0)) return;
+    double price = node[l.first][l.in].least + c->price;
+    if (node[j][l.out].last.n > 0 && node[j][l.out].least <= price) return;
+    node[j][l.out].least = price;
+    node[j][l.out].last = l;
+}
+
+static void reach_all(const fuse *f, stop (*node)[2], int j, allowed may)
+{
+    for (int n = 1; n <= TW_MAX_GROUP_OPS && n <= j; n++)
+        for (int k = 0; k < 8; k++) {
+            link l = {.first = j - n, .n = n, .in = k >> 2, .out = k >> 1 & 1, .keeps = k & 1};
+            if ((!(l.in || l.out) || may.seams) && (!l.keeps || may.slides)) reach(f, node, l);
         }
 }
 
 /* The shortest path, from its beginning. */
-static tw_status shortest(const fuse *f, bool with_seams, path *out)
+static tw_status shortest(const fuse *f, allowed may, path *out)
 {
     stop(*node)[2];
     int n = 0;
     TW_ALLOC(f->scratch, node, f->n + 1);
-    for (int j = 1; j <= f->n; j++)
-        for (int len = 1; len <= TW_MAX_GROUP_OPS && len <= j; len++) reach(f, node, j, len, with_seams);
+    for (int j = 1; j <= f->n; j++) reach_all(f, node, j, may);
     out->n = 0;
     if (node[f->n][0].last.n == 0) return TW_OK;
     int seam = 0;
@@ -257,22 +294,25 @@ static tw_status shortest(const fuse *f, bool with_seams, path *out)
     return TW_OK;
 }
 
-static choice *choice_of(const fuse *f, const link *l) { return &f->choice[l->first][l->n - 1][l->in][l->out]; }
+static choice *choice_of(const fuse *f, const link *l)
+{
+    return &f->choice[l->first][l->n - 1][l->in][l->out][l->keeps];
+}
 
 /* The shortest path of which everything is settled. */
-static tw_status find_path(fuse *f, bool with_seams, path *out)
+static tw_status find_path(fuse *f, allowed may, path *out)
 {
     bool changed = true;
     TW_ALLOC(f->arena, out->link, f->n + 1);
     while (changed) {
         tw_arena_mark mark = tw_arena_save(f->scratch);
-        tw_status status = shortest(f, with_seams, out);
+        tw_status status = shortest(f, may, out);
         tw_arena_rewind(f->scratch, mark);
         TW_TRY(status);
         changed = false;
         for (int k = 0; k < out->n; k++) {
             if (choice_of(f, &out->link[k])->simulated) continue;
-            TW_TRY(settle(f, out->link[k].first, out->link[k].n));
+            TW_TRY(settle(f, out->link[k].first, out->link[k].n, out->link[k].keeps));
             changed = true;
         }
     }
@@ -313,6 +353,13 @@ static tw_status write_model(const fuse *f, const path *p, const tw_model **out)
     return TW_OK;
 }
 
+/* The group that was simulated, or where the segment cannot be alone, the one that is best by its estimate. */
+static tw_status group_of(const fuse *f, const choice *c, tw_group_map *out)
+{
+    *out = c->group;
+    return c->group.n_ops > 0 ? TW_OK : tw_tiling_group(c->frame, &c->tiling[0], f->arena, out);
+}
+
 static tw_status write_mapping(const fuse *f, const path *p, tw_mapping *out)
 {
     tw_group_map *group;
@@ -322,11 +369,10 @@ static tw_status write_mapping(const fuse *f, const path *p, tw_mapping *out)
     TW_ALLOC(f->arena, resident, p->n);
     *out = (tw_mapping){.n_groups = p->n, .group = group, .resident = resident};
     for (int k = 0; k < p->n; k++) {
-        group[k] = choice_of(f, &p->link[k])->group;
+        TW_TRY(group_of(f, choice_of(f, &p->link[k]), &group[k]));
         if (!p->link[k].in) continue;
         int tensor = tw_op_makes(&model->op[p->link[k].first - 1]);
-        resident[out->n_residents++] =
-            (tw_group_resident){.tensor = tensor, .memory = tw_resident_memory(model, f->asked->machine, tensor)};
+        resident[out->n_residents++] = (tw_group_resident){.tensor = tensor, .memory = f->facts.home[tensor]};
     }
     return TW_OK;
 }
@@ -351,38 +397,62 @@ static tw_status offer(fuse *f, const tw_model *model, const tw_mapping *mapping
     return TW_OK;
 }
 
+/* A group of the best mapping with another tiling. */
+static tw_status swap_group(fuse *f, const path *p, int k, const tw_tiling *tiling, tw_fused *best, bool *better)
+{
+    tw_group_map *group;
+    const choice *c = choice_of(f, &p->link[k]);
+    const tw_model *model = best->model;
+    tw_mapping mapping = best->mapping;
+    *better = false;
+    if (tw_deadline_is_over(f->diag->deadline)) return TW_OK;
+    if (c->alone) TW_TRY(model_with(f, best->model, p->link[k].first, &model));
+    TW_ALLOC(f->arena, group, p->n);
+    memcpy(group, mapping.group, (size_t)p->n * sizeof *group);
+    TW_TRY(tw_tiling_group(c->frame, tiling, f->arena, &group[k]));
+    mapping.group = group;
+    return offer(f, model, &mapping, best, better);
+}
+
+/* The tiling with which the group is best beside the others: one of its list and, where windows slide, with some that do not. */
+static tw_status improve_group(fuse *f, const path *p, int k, int64_t end, tw_fused *best)
+{
+    const choice *c = choice_of(f, &p->link[k]);
+    const tw_tiling *now = c->n_tilings > 0 ? &c->tiling[0] : NULL;
+    bool better;
+    for (int t = 0; t < c->n_tilings && f->n_commands < end; t++) {
+        TW_TRY(swap_group(f, p, k, &c->tiling[t], best, &better));
+        if (better) now = &c->tiling[t];
+    }
+    if (!now || !now->slides) return TW_OK;
+    tw_tiling mixed = *now;
+    for (uint64_t left = now->slides; left && f->n_commands < end; left &= left - 1) {
+        uint64_t was = mixed.slides;
+        mixed.slides &= ~(left & -left);
+        TW_TRY(swap_group(f, p, k, &mixed, best, &better));
+        if (!better) mixed.slides = was;
+    }
+    return TW_OK;
+}
+
 /* Other tilings of each group, beside the others as they are: for as long as some hundred thousand commands take. */
 static tw_status improve(fuse *f, const path *p, tw_fused *best)
 {
     static const int64_t most_commands = 200000;
     int64_t end = f->n_commands + most_commands;
-    for (int k = 0; k < p->n; k++) {
-        const choice *c = choice_of(f, &p->link[k]);
-        for (int t = 0; t < c->n_tilings && f->n_commands < end; t++) {
-            if (tw_deadline_is_over(f->diag->deadline)) return TW_OK;
-            tw_group_map *group;
-            tw_mapping mapping = best->mapping;
-            const tw_model *model = best->model;
-            bool better;
-            if (c->alone) TW_TRY(model_with(f, best->model, p->link[k].first, &model));
-            TW_ALLOC(f->arena, group, p->n);
-            memcpy(group, mapping.group, (size_t)p->n * sizeof *group);
-            TW_TRY(tw_tiling_group(c->frame, &c->tiling[t], f->arena, &group[k]));
-            mapping.group = group;
-            TW_TRY(offer(f, model, &mapping, best, &better));
-        }
-    }
+    for (int k = 0; k < p->n; k++) TW_TRY(improve_group(f, p, k, end, best));
     return TW_OK;
 }
 
-static tw_status find_with(fuse *f, bool with_seams, tw_fused *best)
+static tw_status find_with(fuse *f, allowed may, tw_fused *best)
 {
     path p;
     tw_mapping mapping;
     const tw_model *model;
-    bool better;
-    TW_TRY(find_path(f, with_seams, &p));
-    if (p.n == 0 || p.n > TW_MAX_GROUPS) return TW_OK;
+    bool better, slides = false;
+    TW_TRY(find_path(f, may, &p));
+    for (int k = 0; k < p.n; k++) slides |= p.link[k].keeps;
+    if (p.n == 0 || p.n > TW_MAX_GROUPS || (may.slides && !slides)) return TW_OK;
     TW_TRY(write_mapping(f, &p, &mapping));
     TW_TRY(write_model(f, &p, &model));
     TW_TRY(offer(f, model, &mapping, best, &better));
@@ -392,13 +462,19 @@ static tw_status find_with(fuse *f, bool with_seams, tw_fused *best)
 static tw_status find(fuse *f, tw_fused *out)
 {
     TW_ALLOC(f->arena, f->choice, f->n);
-    TW_TRY(tw_spread_memo_new(f->asked->model, f->arena, &f->memo));
+    TW_TRY(tw_frame_facts_of(f->asked->model, f->asked->machine, f->arena, &f->facts));
     TW_TRY(open_all(f));
-    for (int i = 0; i < f->n; i++) TW_TRY(settle(f, i, 1)); /* they are there in any case */
-    TW_TRY(find_with(f, false, out));
-    if (f->seams) TW_TRY(find_with(f, true, out));
+    for (int i = 0; i < f->n; i++) TW_TRY(settle(f, i, 1, false)); /* they are there in any case */
+    for (int k = 0; k < (f->asked->no_slides ? 2 : 4); k++) TW_TRY(find_with(f, (allowed){k & 1, k >> 1}, out));
     out->n_simulated = f->n_simulated;
     return out->mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE;
+}
+
+static tw_status open_arenas(fuse *f)
+{
+    bool all = (f->bench = tw_arena_new()) != NULL;
+    for (int i = 0; i < f->n_threads; i++) all &= (f->own[i] = tw_arena_new()) != NULL;
+    return all ? TW_OK : TW_ERR_NOMEM;
 }
 
 tw_status tw_fuse_find(const tw_fuse_request *asked, const tw_work *work, tw_fused *out)
@@ -406,18 +482,19 @@ tw_status tw_fuse_find(const tw_fuse_request *asked, const tw_work *work, tw_fus
     tw_diag quiet = tw_diag_quiet(work->diag);
     fuse f = {.asked = asked,
               .n = asked->model->n_ops,
+              .n_threads = (int)tw_clamp(asked->n_threads, 1, tw_min(MOST_THREADS, asked->model->n_ops)),
               .arena = work->arena,
               .scratch = work->scratch,
               .diag = work->diag};
     if (!asked->machine->platform || f.n == 0) return TW_INFEASIBLE;
     if (tw_grouping_check_machine(asked->machine, (tw_loc){0}, &quiet) != TW_OK) return TW_INFEASIBLE;
-    f.seams = true;
     f.alone = *asked->model;
     f.alone.op = asked->alone;
     *out = (tw_fused){0};
-    if (!(f.bench = tw_arena_new())) return TW_ERR_NOMEM;
-    tw_status status = find(&f, out);
+    tw_status status = open_arenas(&f);
+    if (status == TW_OK) status = find(&f, out);
     tw_arena_free(f.bench);
+    for (int i = 0; i < f.n_threads; i++) tw_arena_free(f.own[i]);
     if (status != TW_STOPPED) return status;
     return out->mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE; /* time is up: the best so far */
 }

@@ -9,6 +9,9 @@
  * needs them; what single operators take is known from the plan layer by layer, whose mappings are tried as groups, too. So the path
  * is one of simulated groups alone when it is settled.
  *
+ * What two tiles share is computed and loaded again, or kept where windows slide. The search does without slides first, and then looks for a path on
+ * which they may: the better one counts. Where they win, single tensors are tried without.
+ *
  * What a segment makes for the next one may also stay: lie whole in a memory that both use, where neither stores nor loads it. Such a seam is a
  * second way from one segment to the next, with less to move and less room for tiles; what the segments at it take is estimated. All groups
  * of the shortest path with such seams, and of the one without, are simulated as one program, in which other tilings of
@@ -25,7 +28,9 @@ typedef struct tw_fuse_request {
     const tw_op *
         alone; /* the operators as those maps are about them: over the same tensors, perhaps in other views of them, and
                                perhaps with other loops. NULL: as the model has them */
-    tw_pricing by; /* what is made small */
+    tw_pricing by;  /* what is made small */
+    bool no_slides; /* what tiles share is always loaded and computed again */
+    int n_threads;  /* which change nothing but the time that it takes */
 } tw_fuse_request;
 
 typedef struct tw_fused {

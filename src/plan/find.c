@@ -1,7 +1,6 @@
 /* src/plan/find.c - the mapping of every operator by search, and the plan of what was found; see plan.h. */
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/deadline.h"
 #include "mapping/fusion.h"
@@ -153,12 +152,6 @@ static tw_status find_ops(hunt *h, const tw_eval *eval, tw_arena *scratch, tw_di
     return TW_OK;
 }
 
-static int threads_of(const tw_search_options *options)
-{
-    int64_t cores = options->n_threads > 0 ? options->n_threads : sysconf(_SC_NPROCESSORS_ONLN);
-    return (int)tw_clamp(cores, 1, TW_MAX_THREADS);
-}
-
 /* On all threads, within the time that the options and the work allow. */
 static tw_status run_hunt(hunt *h, const tw_work *work)
 {
@@ -223,7 +216,7 @@ tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_pl
     *mapping = (tw_mapping){model->n_ops, h.map};
     TW_TRY(tw_machine_suits(model, asked->machine, work->diag));
     if (!asked->options->limits) TW_TRY(tw_groups_repeated(model, h.map, true, work, &h.like));
-    if (!(h.evaluator = tw_evaluator_new(threads_of(asked->options)))) return TW_ERR_NOMEM;
+    if (!(h.evaluator = tw_evaluator_new(tw_search_threads(asked->options)))) return TW_ERR_NOMEM;
     tw_status status = run_hunt(&h, work);
     if (status == TW_OK) status = build_found(&h, mapping, work, out);
     if (status == TW_OK && tw_fused_is_asked(asked) && !was_stopped(&h)) status = find_groups(&h, start, work, out);

@@ -4,6 +4,7 @@
 #include "core/deadline.h"
 #include "fuse/fuse.h"
 #include "fuse/least.h"
+#include "machine/discipline.h"
 #include "search/search.h"
 
 typedef struct scale { /* by which times and energies are compared */
@@ -29,7 +30,7 @@ bool tw_fused_is_asked(const tw_request *asked)
 {
     tw_measure first = measure_of(asked->options);
     return asked->options->groups && asked->model->n_ops > 1 && !asked->options->limits &&
-           !asked->options->pareto && asked->machine->timing == TW_ASYNC &&
+           !asked->options->pareto && tw_discipline_of(asked->machine)->fuses &&
            (first == TW_CYCLES || first == TW_ENERGY || first == TW_EDP);
 }
 
@@ -50,7 +51,12 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
 {
     scale s = {measure_of(asked->options), (double)tw_max(1, apart->sum.cycles),
                (double)tw_max(1, apart->sum.energy_fj)};
-    const tw_fuse_request request = {asked->model, asked->machine, apart->mapping->op, alone, {price, &s}};
+    const tw_fuse_request request = {.model = asked->model,
+                                     .machine = asked->machine,
+                                     .apart = apart->mapping->op,
+                                     .alone = alone,
+                                     .by = {price, &s},
+                                     .n_threads = tw_search_threads(asked->options)};
     tw_fused fused;
     tw_mapping *mapping;
     tw_joint_search *search;

@@ -1205,14 +1205,6 @@ static tw_status lay_memory(tw_joint *joint, tw_nest *nest, int memory, tw_buffe
     return TW_OK;
 }
 
-/* Windows that slide have their addresses to themselves. */
-static bool any_slides(const tw_joint *joint, int memory)
-{
-    for (int i = 0; i < joint->n_stays; i++)
-        if (joint->stay[i]->memory == memory && joint->stay[i]->slides) return true;
-    return false;
-}
-
 static tw_status lay_out(tw_joint *joint, tw_nest *nest, const tw_work *work)
 {
     int64_t n = 0;
@@ -1226,7 +1218,7 @@ static tw_status lay_out(tw_joint *joint, tw_nest *nest, const tw_work *work)
     for (int m = 1; m < joint->platform->n_memories; m++) {
         for (int g = 0; g < joint->n_nests; g++) TW_TRY(lay_memory(joint, &nest[g], m, buffer, work->diag));
         if (joint->used[m] <= joint->platform->memory[m].is.size) continue;
-        if (joint->n_ranks == 1 || any_slides(joint, m)) return refuse_size(joint, m, joint->used[m], work->diag);
+        if (joint->n_ranks == 1) return refuse_size(joint, m, joint->used[m], work->diag);
         TW_TRY(tw_joint_pack(joint, m, buffer, work));
     }
     return TW_OK;
