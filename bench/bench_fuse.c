@@ -3,9 +3,11 @@
  *     bench_fuse
  *
  * `again` are groups in which what two tiles share is always computed again, `groups` those that may keep it. Seconds are of one core: those of the search layer by layer, and those that groups take beyond it; and seconds on the wall of
- * the groups on all cores. */
+ * the groups on all cores. Networks come from the data beside the project and from the folder of tools/fetch_models; those that are not there
+ * are left out. */
 #include "fuse/fuse.h"
 #include "plan/plan.h"
+#include "tilewright/network.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,8 +27,8 @@ static const char slow[] =
     "  - {name: dram, size: unlimited, energy: 60 pJ}\n"
     "  - {name: sram, size: 1 MiB, align: 16, energy: 1 pJ}\nengines:\n"
     "  - {name: dma, between: [dram, sram], prefetch: all, cost: {latency: 100, per_cycle: 4}}\n"
-    "  - {name: array, computes: [multiply-add, add, max, map], memory: sram, energy: 0.1 pJ, "
-    "cost: {array: [32, 32], latency: 20}}\n";
+    "  - {name: array, computes: [multiply-add, add, max, map, average, min, product], memory: sram, "
+    "energy: 0.1 pJ, cost: {array: [32, 32], latency: 20}}\n";
 /* The core of a lab: 64 x 16 multiply-adds, 80 KiB, 4 bytes a cycle both ways. */
 static const char lab[] =
     "machine: lab-core\nunit: byte\ntiming: async\nmemories:\n"
@@ -193,6 +195,109 @@ static int run(const row *r)
     return plan ? 0 : 1;
 }
 
+/* ---- networks ---- */
+
+typedef struct network_row {
+    const char *name, *path, *dtype; /* path: "~" is the folder of tools/fetch_models */
+    tw_network_dim dim[2];
+} network_row;
+
+static const tw_network_plan *network_plan(tw_context *ctx, const tw_network *network, const tw_machine *machine,
+                                           bool layers, double *seconds)
+{
+    tw_search_options search = TW_SEARCH_OPTIONS_INIT;
+    tw_network_search_options options = TW_NETWORK_SEARCH_OPTIONS_INIT;
+    const tw_network_plan *plan = NULL;
+    double start = cpu_seconds();
+    search.groups = !layers;
+    search.n_threads = 1;
+    options.search = &search;
+    if (tw_network_search(ctx, network, machine, &options, &plan) != TW_OK) return NULL;
+    *seconds = cpu_seconds() - start;
+    return plan;
+}
+
+/* Bytes over the only mover. */
+static int64_t moved_by(const tw_plan *plan)
+{
+    int64_t sum = 0;
+    for (int e = 0; plan && e < tw_plan_n_engines(plan); e++) {
+        const tw_engine_use *use = tw_plan_engine_use(plan, 0, e);
+        sum += use->load_units + use->store_units;
+    }
+    return sum;
+}
+
+static int64_t moved(const tw_network_plan *plan, const tw_network *network)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < tw_network_plan_n_parts(plan); i++) {
+        tw_network_part part = tw_network_plan_part(plan, i);
+        sum += moved_by(part.plan);
+        for (int s = part.first_step; s < part.first_step + part.n_steps && !part.plan; s++) {
+            int layer = tw_network_step(network, s).layer;
+            if (layer >= 0) sum += moved_by(tw_network_plan_layer(plan, layer).plan);
+        }
+    }
+    return sum;
+}
+
+static void print_network(const network_row *r, const tw_network *network, const tw_network_plan *layers,
+                          const tw_network_plan *groups, const double seconds[2])
+{
+    const tw_network_totals *a = tw_network_plan_totals(layers), *b = tw_network_plan_totals(groups);
+    printf("%-14s %12" PRId64 " %12" PRId64 " %6.2f %11" PRId64 " %11" PRId64 " %6.1f%% %8.2f %8.2f\n", r->name,
+           a->cycles, b->cycles, (double)a->cycles / (double)b->cycles, moved(layers, network),
+           moved(groups, network), 100 * ((double)b->cycles - b->bound) / (double)b->cycles, seconds[0],
+           seconds[1] - seconds[0]);
+}
+
+static int run_network(const network_row *r)
+{
+    char path[4096];
+    const char *home = getenv("HOME");
+    tw_context *ctx = tw_context_new();
+    const tw_machine *machine;
+    const tw_network *network;
+    double seconds[2] = {0};
+    if (*r->path == '~')
+        snprintf(path, sizeof path, "%s/.cache/tilewright/models%s", home ? home : "", r->path + 1);
+    else
+        snprintf(path, sizeof path, "%s", r->path);
+    FILE *file = fopen(path, "rb");
+    if (file) fclose(file);
+    tw_network_options open = TW_NETWORK_OPTIONS_INIT;
+    bool good = ctx && file && tw_machine_parse(ctx, "machine", slow, &machine) == TW_OK;
+    open.dtype = r->dtype;
+    open.machine = good ? machine : NULL;
+    open.dim = r->dim;
+    while (open.n_dims < 2 && r->dim[open.n_dims].name) open.n_dims++;
+    good = good && tw_network_open(ctx, path, &open, &network) == TW_OK;
+    const tw_network_plan *layers = good ? network_plan(ctx, network, machine, true, &seconds[0]) : NULL;
+    const tw_network_plan *groups = layers ? network_plan(ctx, network, machine, false, &seconds[1]) : NULL;
+    if (groups) print_network(r, network, layers, groups, seconds);
+    for (int i = 0; ctx && file && !groups && i < tw_context_n_messages(ctx); i++)
+        fprintf(stderr, "%s\n", tw_context_message(ctx, i));
+    tw_context_free(ctx);
+    return file && !groups;
+}
+
+static int run_networks(void)
+{
+    static const network_row rows[] = {
+        {"fsrcnn", "../shared/data/stream/examples/workload/fsrcnn.onnx", "i8", {{0}}},
+        {"mobilenetv2", "../shared/data/zigzag/workload/mobilenetv2.onnx", "i8", {{0}}},
+        {"resnet18", "../shared/data/zigzag/workload/resnet18.onnx", "i8", {{0}}},
+        {"mobilenetv2-f", "../shared/data/zigzag/workload/mobilenetv2.onnx", NULL, {{0}}},
+        {"resnet18-f", "../shared/data/zigzag/workload/resnet18.onnx", NULL, {{0}}},
+        {"moonshine", "~/moonshine_encoder.onnx", NULL, {{"batch_size", 1}, {"num_samples", 16000}}}};
+    int bad = 0;
+    printf("\n%-14s %12s %12s %6s %11s %11s %7s %8s %8s\n", "networks", "layers", "groups", "ratio", "bytes",
+           "bytes", "gap", "s", "more s");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) bad |= run_network(&rows[i]);
+    return bad;
+}
+
 int main(void)
 {
     static const row rows[] = {{"four", lab, four},          {"three", slow, three},
@@ -204,5 +309,5 @@ int main(void)
     printf("%-14s %12s %12s %12s %6s %9s %9s %8s %8s %8s\n", "", "layers", "again", "groups", "ratio", "uJ", "uJ",
            "s", "more s", "wall s");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) bad |= run(&rows[i]);
-    return bad;
+    return bad | run_networks();
 }

@@ -9,6 +9,7 @@
 #include "write/table.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Steps that are in groups of several, and how many groups these are. */
 static void count_fused(const tw_network_plan *plan, int *n_steps, int *n_groups)
@@ -65,7 +66,7 @@ void tw_network_gain_print(const tw_network_plan *plan, tw_line *line)
 
 /* ---- the table ---- */
 
-enum { FIRST, LAST, TILE, STEPS, FROM, TO, AGAIN, SAVED, N_COLUMNS };
+enum { STEPS, LAST, TILE, FROM, TO, AGAIN, SAVED, N_COLUMNS };
 
 /* "oy 14, ox 56": the sizes of tiles. */
 static const char *cuts_text(const tw_nest *nest, tw_arena *arena)
@@ -81,18 +82,30 @@ static const char *cuts_text(const tw_nest *nest, tw_arena *arena)
     return text;
 }
 
-static tw_status put_group(const tw_plan *plan, int g, int64_t begin, tw_table *table, tw_arena *arena)
+/* The end of a long name tells more. */
+static const char *tail_of(const char *name)
 {
+    enum { MOST = 24 };
+    size_t n = strlen(name);
+    return n > MOST ? name + n - MOST : name;
+}
+
+static tw_status put_group(const tw_network_part *part, int g, int64_t begin, tw_table *table, tw_arena *arena)
+{
+    const tw_plan *plan = part->plan;
     const tw_nest *nest = &plan->joint->program->nest[g];
     tw_group_facts f = tw_group_facts_of(plan, g);
     tw_span span = tw_joint_group_span(plan, g);
     const char *cuts = cuts_text(nest, arena);
     if (!cuts) return TW_ERR_NOMEM;
     tw_table_row(table, TW_PLAIN);
-    tw_table_printf(table, FIRST, "%.24s", nest->op[0].op->name);
-    tw_table_printf(table, LAST, "%.24s", nest->n_ops > 1 ? nest->op[nest->n_ops - 1].op->name : "");
+    int first = part->first_step + nest->map->op[0].op;
+    if (nest->n_ops > 1)
+        tw_table_printf(table, STEPS, "%d..%d", first, first + nest->n_ops - 1);
+    else
+        tw_table_printf(table, STEPS, "%d", first);
+    tw_table_put(table, LAST, tail_of(nest->op[nest->n_ops - 1].op->name));
     tw_table_printf(table, TILE, "%.28s", cuts);
-    tw_table_number(table, STEPS, nest->n_ops);
     tw_table_put(table, FROM, TW_GROUPED(begin + span.lo));
     tw_table_put(table, TO, TW_GROUPED(begin + span.hi));
     tw_table_put(table, AGAIN,
@@ -114,24 +127,24 @@ static int64_t cycles_of(const tw_network_plan *plan, const tw_network_part *par
 tw_status tw_network_groups_print(const tw_network_plan *plan, bool all, tw_line *line, tw_arena *scratch)
 {
     enum { LISTED = 16 };
-    static const char *const title[N_COLUMNS] = {"group from", "to",       "tile",           "steps",
-                                                 "from cycle", "to cycle", "computed again", "bytes saved"};
+    static const char *const title[N_COLUMNS] = {"group", "up to",          "tile",       "from cycle",
+                                                 "to",    "computed again", "bytes saved"};
     tw_table table;
     int64_t begin = 0;
     int n = 0, left = 0;
     if (plan->totals.n_programs == 0) return TW_OK;
-    tw_table_init(&table, title, N_COLUMNS, STEPS, scratch);
+    tw_table_init(&table, title, N_COLUMNS, FROM, scratch);
     for (int i = 0; i < plan->n_parts; begin += cycles_of(plan, &plan->part[i]), i++)
         for (int g = 0; plan->part[i].plan && g < plan->part[i].plan->mapping->n_groups; g++) {
             bool several = plan->part[i].plan->mapping->group[g].n_ops > 1;
             if (!all && (!several || n == LISTED)) left++;
             if (!all && (!several || n == LISTED)) continue;
-            TW_TRY(put_group(plan->part[i].plan, g, begin, &table, scratch));
+            TW_TRY(put_group(&plan->part[i], g, begin, &table, scratch));
             n++;
         }
     if (left > 0) {
         tw_table_row(&table, TW_DIM);
-        tw_table_printf(&table, FIRST, "%d others", left);
+        tw_table_printf(&table, LAST, "%d others", left);
     }
     tw_line_end(line);
     return tw_table_print(&table, line);
