@@ -90,19 +90,22 @@ static void fsrcnn(FILE *out)
     for (int i = 0; i < 7; i++) conv(out, i, channels[i], 240, channels[i + 1], kernel[i]);
 }
 
-/* Two residual blocks. */
-static void residual(FILE *out)
+/* Residual blocks: two convolutions, and what comes in is added. */
+static void blocks(FILE *out, int n, int channels, int side)
 {
-    for (int b = 0; b < 2; b++) {
-        conv(out, 3 * b, 64, 56, 64, 3);
-        conv(out, 3 * b + 1, 64, 56, 64, 3);
+    for (int b = 0; b < n; b++) {
+        conv(out, 3 * b, channels, side, channels, 3);
+        conv(out, 3 * b + 1, channels, side, channels, 3);
         fprintf(
             out,
-            "  - {name: l%d, op: add, shape: [64, 56, 56], dtype: i8, out_dtype: i8, inputs: {ifm: t%d, w: t%d}, "
+            "  - {name: l%d, op: add, shape: [%d, %d, %d], dtype: i8, out_dtype: i8, inputs: {ifm: t%d, w: t%d}, "
             "output: t%d}\n",
-            3 * b + 2, 3 * b + 2, 3 * b, 3 * b + 3);
+            3 * b + 2, channels, side, side, 3 * b + 2, 3 * b, 3 * b + 3);
     }
 }
+
+static void residual(FILE *out) { blocks(out, 2, 64, 56); }
+static void wide(FILE *out) { blocks(out, 4, 128, 14); }
 
 /* The two products of a transformer's MLP. */
 static void mlp(FILE *out)
@@ -195,11 +198,11 @@ static int run(const row *r)
 
 int main(void)
 {
-    static const row rows[] = {{"four", lab, four},          {"three", slow, three},
-                               {"scarce", scarce, three},    {"fsrcnn", slow, fsrcnn},
-                               {"residual", slow, residual}, {"deep", narrow, deep},
-                               {"mlp", slow, mlp},           {"chain-25", slow, twenty_five},
-                               {"chain-50", slow, fifty},    {"chain-100", slow, hundred}};
+    static const row rows[] = {
+        {"four", lab, four},       {"three", slow, three},       {"scarce", scarce, three},
+        {"fsrcnn", slow, fsrcnn},  {"residual", slow, residual}, {"wide", narrow, wide},
+        {"deep", narrow, deep},    {"mlp", slow, mlp},           {"chain-25", slow, twenty_five},
+        {"chain-50", slow, fifty}, {"chain-100", slow, hundred}};
     int bad = 0;
     printf("%-14s %12s %12s %12s %6s %9s %9s %8s %8s %8s\n", "", "layers", "again", "groups", "ratio", "uJ", "uJ",
            "s", "more s", "wall s");
