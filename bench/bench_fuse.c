@@ -119,6 +119,25 @@ static void mlp(FILE *out)
             i, width[i + 1], width[i], i, i + 1);
 }
 
+/* Scores, a softmax in four steps, and what it weighs: one head of 512 rows. */
+static void attention(FILE *out)
+{
+    fprintf(
+        out,
+        "  - {name: score, op: matmul, shape: [512, 512, 64], dtype: f32, inputs: {ifm: q, w: k}, output: s}\n"
+        "  - {name: top, compute: max, loops: {i: 512, j: 512}, reduce: [j], reads: {s: {tensor: s, dtype: f32, "
+        "at: [i, j]}}, writes: {m: {tensor: m, dtype: f32, at: [i]}}}\n"
+        "  - {name: power, compute: map, loops: {i: 512, j: 512}, value: \"exp(s - m)\", reads: {s: {tensor: s, "
+        "dtype: f32, at: [i, j]}, m: {tensor: m, dtype: f32, at: [i]}}, writes: {e: {tensor: e, dtype: f32, at: "
+        "[i, j]}}}\n"
+        "  - {name: total, compute: add, loops: {i: 512, j: 512}, reduce: [j], reads: {e: {tensor: e, dtype: "
+        "f32, at: [i, j]}}, writes: {z: {tensor: z, dtype: f32, at: [i]}}}\n"
+        "  - {name: share, compute: map, loops: {i: 512, j: 512}, value: \"e / z\", reads: {e: {tensor: e, "
+        "dtype: f32, at: [i, j]}, z: {tensor: z, dtype: f32, at: [i]}}, writes: {p: {tensor: p, dtype: f32, at: "
+        "[i, j]}}}\n"
+        "  - {name: context, op: matmul, shape: [512, 64, 512], dtype: f32, inputs: {ifm: p, w: v}, output: o}\n");
+}
+
 typedef struct row {
     const char *name, *machine;
     void (*write)(FILE *out);
@@ -198,11 +217,18 @@ static int run(const row *r)
 
 int main(void)
 {
-    static const row rows[] = {
-        {"four", lab, four},       {"three", slow, three},       {"scarce", scarce, three},
-        {"fsrcnn", slow, fsrcnn},  {"residual", slow, residual}, {"wide", narrow, wide},
-        {"deep", narrow, deep},    {"mlp", slow, mlp},           {"chain-25", slow, twenty_five},
-        {"chain-50", slow, fifty}, {"chain-100", slow, hundred}};
+    static const row rows[] = {{"four", lab, four},
+                               {"three", slow, three},
+                               {"scarce", scarce, three},
+                               {"fsrcnn", slow, fsrcnn},
+                               {"residual", slow, residual},
+                               {"wide", narrow, wide},
+                               {"deep", narrow, deep},
+                               {"mlp", slow, mlp},
+                               {"attention", slow, attention},
+                               {"chain-25", slow, twenty_five},
+                               {"chain-50", slow, fifty},
+                               {"chain-100", slow, hundred}};
     int bad = 0;
     printf("%-14s %12s %12s %12s %6s %9s %9s %8s %8s %8s\n", "", "layers", "again", "groups", "ratio", "uJ", "uJ",
            "s", "more s", "wall s");

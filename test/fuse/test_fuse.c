@@ -199,6 +199,45 @@ static int n_skipping(const tw_model *model, const tw_mapping *mapping)
     return n;
 }
 
+/* Softmax in four steps between two products: rows are whole, and nothing of the scores leaves the chip. */
+TEST(attention_is_one_group_over_rows)
+{
+    static const char
+        on[] = "machine: m\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited}\n"
+               "  - {name: l1, size: 12 KiB}\nengines:\n"
+               "  - {name: dma, between: [dram, l1], prefetch: all, cost: {latency: 0, per_cycle: 2}}\n"
+               "  - {name: mac, computes: [multiply-add, add, max, map], memory: l1, cost: {array: [8, 8]}}\n",
+        asked[] =
+            "workload: w\nops:\n"
+            "  - {name: score, op: matmul, shape: [40, 40, 8], dtype: f32, inputs: {ifm: q, w: k}, output: s}\n"
+            "  - {name: top, compute: max, loops: {i: 40, j: 40}, reduce: [j], reads: {s: {tensor: s, dtype: "
+            "f32, at: [i, j]}}, writes: {m: {tensor: m, dtype: f32, at: [i]}}}\n"
+            "  - {name: power, compute: map, loops: {i: 40, j: 40}, value: \"exp(s - m)\", reads: {s: {tensor: "
+            "s, dtype: f32, at: [i, j]}, m: {tensor: m, dtype: f32, at: [i]}}, writes: {e: {tensor: e, dtype: "
+            "f32, at: [i, j]}}}\n"
+            "  - {name: total, compute: add, loops: {i: 40, j: 40}, reduce: [j], reads: {e: {tensor: e, dtype: "
+            "f32, at: [i, j]}}, writes: {z: {tensor: z, dtype: f32, at: [i]}}}\n"
+            "  - {name: share, compute: map, loops: {i: 40, j: 40}, value: \"e / z\", reads: {e: {tensor: e, "
+            "dtype: f32, at: [i, j]}, z: {tensor: z, dtype: f32, at: [i]}}, writes: {p: {tensor: p, dtype: f32, "
+            "at: [i, j]}}}\n"
+            "  - {name: context, op: matmul, shape: [40, 8, 40], dtype: f32, inputs: {ifm: p, w: v}, output: "
+            "o}\n";
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan;
+    const tw_verdict *verdict;
+    CHECK_EQ(tw_machine_parse(ctx, "m.yaml", on, &machine), TW_OK);
+    CHECK_EQ(tw_model_parse(ctx, "w.yaml", asked, &model), TW_OK);
+    CHECK_EQ(plan_of(ctx, model, machine, false, TW_CYCLES, 1, &plan), TW_OK);
+    CHECK(plan->joint != NULL);
+    CHECK_EQ(plan->mapping->n_groups, 1);
+    CHECK(plan->mapping->group[0].n_cuts > 0);
+    CHECK_EQ(tw_plan_verify(ctx, plan, 0, NULL, &verdict), TW_OK);
+    CHECK(verdict->checked && verdict->equal);
+    tw_context_free(ctx);
+}
+
 /* The weights of a block do not fit at once, what comes into it does: it is still there when it is added. */
 TEST(what_a_residual_add_reads_stays_while_other_groups_run)
 {
