@@ -92,19 +92,22 @@ static void fsrcnn(FILE *out)
     for (int i = 0; i < 7; i++) conv(out, i, channels[i], 240, channels[i + 1], kernel[i]);
 }
 
-/* Two residual blocks. */
-static void residual(FILE *out)
+/* Residual blocks: two convolutions, and what comes in is added. */
+static void blocks(FILE *out, int n, int channels, int side)
 {
-    for (int b = 0; b < 2; b++) {
-        conv(out, 3 * b, 64, 56, 64, 3);
-        conv(out, 3 * b + 1, 64, 56, 64, 3);
+    for (int b = 0; b < n; b++) {
+        conv(out, 3 * b, channels, side, channels, 3);
+        conv(out, 3 * b + 1, channels, side, channels, 3);
         fprintf(
             out,
-            "  - {name: l%d, op: add, shape: [64, 56, 56], dtype: i8, out_dtype: i8, inputs: {ifm: t%d, w: t%d}, "
+            "  - {name: l%d, op: add, shape: [%d, %d, %d], dtype: i8, out_dtype: i8, inputs: {ifm: t%d, w: t%d}, "
             "output: t%d}\n",
-            3 * b + 2, 3 * b + 2, 3 * b, 3 * b + 3);
+            3 * b + 2, channels, side, side, 3 * b + 2, 3 * b, 3 * b + 3);
     }
 }
+
+static void residual(FILE *out) { blocks(out, 2, 64, 56); }
+static void wide(FILE *out) { blocks(out, 4, 128, 14); }
 
 /* The two products of a transformer's MLP. */
 static void mlp(FILE *out)
@@ -116,6 +119,25 @@ static void mlp(FILE *out)
             "  - {name: l%d, op: matmul, shape: [512, %d, %d], dtype: i8, out_dtype: i8, accumulator: i32, inputs: "
             "{ifm: t%d}, output: t%d}\n",
             i, width[i + 1], width[i], i, i + 1);
+}
+
+/* Scores, a softmax in four steps, and what it weighs: one head of 512 rows. */
+static void attention(FILE *out)
+{
+    fprintf(
+        out,
+        "  - {name: score, op: matmul, shape: [512, 512, 64], dtype: f32, inputs: {ifm: q, w: k}, output: s}\n"
+        "  - {name: top, compute: max, loops: {i: 512, j: 512}, reduce: [j], reads: {s: {tensor: s, dtype: f32, "
+        "at: [i, j]}}, writes: {m: {tensor: m, dtype: f32, at: [i]}}}\n"
+        "  - {name: power, compute: map, loops: {i: 512, j: 512}, value: \"exp(s - m)\", reads: {s: {tensor: s, "
+        "dtype: f32, at: [i, j]}, m: {tensor: m, dtype: f32, at: [i]}}, writes: {e: {tensor: e, dtype: f32, at: "
+        "[i, j]}}}\n"
+        "  - {name: total, compute: add, loops: {i: 512, j: 512}, reduce: [j], reads: {e: {tensor: e, dtype: "
+        "f32, at: [i, j]}}, writes: {z: {tensor: z, dtype: f32, at: [i]}}}\n"
+        "  - {name: share, compute: map, loops: {i: 512, j: 512}, value: \"e / z\", reads: {e: {tensor: e, "
+        "dtype: f32, at: [i, j]}, z: {tensor: z, dtype: f32, at: [i]}}, writes: {p: {tensor: p, dtype: f32, at: "
+        "[i, j]}}}\n"
+        "  - {name: context, op: matmul, shape: [512, 64, 512], dtype: f32, inputs: {ifm: p, w: v}, output: o}\n");
 }
 
 typedef struct row {
@@ -300,11 +322,18 @@ static int run_networks(void)
 
 int main(void)
 {
-    static const row rows[] = {{"four", lab, four},          {"three", slow, three},
-                               {"scarce", scarce, three},    {"fsrcnn", slow, fsrcnn},
-                               {"residual", slow, residual}, {"deep", narrow, deep},
-                               {"mlp", slow, mlp},           {"chain-25", slow, twenty_five},
-                               {"chain-50", slow, fifty},    {"chain-100", slow, hundred}};
+    static const row rows[] = {{"four", lab, four},
+                               {"three", slow, three},
+                               {"scarce", scarce, three},
+                               {"fsrcnn", slow, fsrcnn},
+                               {"residual", slow, residual},
+                               {"wide", narrow, wide},
+                               {"deep", narrow, deep},
+                               {"mlp", slow, mlp},
+                               {"attention", slow, attention},
+                               {"chain-25", slow, twenty_five},
+                               {"chain-50", slow, fifty},
+                               {"chain-100", slow, hundred}};
     int bad = 0;
     printf("%-14s %12s %12s %12s %6s %9s %9s %8s %8s %8s\n", "", "layers", "again", "groups", "ratio", "uJ", "uJ",
            "s", "more s", "wall s");

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { MOST_TRIED = 4, MOST_THREADS = 16 };
+enum { MOST_TRIED = 4, MOST_THREADS = 16, MOST_OLD = 2 };
 
 typedef struct choice { /* of one segment */
     bool possible, simulated;
@@ -25,7 +25,8 @@ typedef struct choice { /* of one segment */
     bool alone;         /* it is of the operator as it is alone */
 } choice;
 
-typedef choice choices[2][2][2]; /* what comes in is resident, what goes out is; windows slide */
+/* What the segment before made is resident, what goes out is; an older tensor is (1 + its number, see fuse.old); windows slide. */
+typedef choice choices[2][2][1 + MOST_OLD][2];
 
 typedef struct fuse {
     const tw_fuse_request *asked;
@@ -33,6 +34,8 @@ typedef struct fuse {
     choices (*choice)[TW_MAX_GROUP_OPS]; /* from operator i on, so many + 1 */
     tw_model alone;                      /* operators as they are alone */
     tw_frame_facts facts;
+    int (*old)
+        [MOST_OLD]; /* before each operator: tensors that were made before the last one and are read from it on; -1: no more */
     int n_simulated;
     int64_t n_commands; /* of all that were simulated */
     int n_threads;
@@ -44,10 +47,11 @@ typedef struct fuse {
 typedef struct link { /* a segment of a path */
     int first, n;
     bool in, out, keeps;
+    int old; /* 1 + number of the older tensor that is resident when it begins, 0: none is */
 } link;
 
 typedef struct allowed { /* of a path */
-    bool seams, slides;
+    bool seams, slides, skips;
 } allowed;
 
 typedef struct path {
@@ -124,21 +128,105 @@ static bool may_stay(const fuse *f, int i)
     return tw_is_read_in(f->facts.readers[tensor], i + 1, f->n) && f->facts.home[tensor] > 0;
 }
 
-/* Which seams a segment may have, with and without windows that slide; returns how many. */
-static int list_seams(const fuse *f, int i, int n, tw_tilings list[TW_MAX_LISTS])
+/* Before each operator, those tensors that may stay longer than for the next segment, the newest first. */
+static tw_status list_old(fuse *f)
+{
+    TW_ALLOC(f->arena, f->old, f->n + 1);
+    for (int i = 0; i <= f->n; i++) {
+        int n = 0;
+        for (int k = 0; k < MOST_OLD; k++) f->old[i][k] = -1;
+        for (int a = i - 2; a >= 0 && n < MOST_OLD; a--) {
+            int tensor = tw_op_makes(&f->asked->model->op[a]);
+            if (may_stay(f, a) && f->facts.readers[tensor].hi > i) f->old[i][n++] = tensor;
+        }
+    }
+    return TW_OK;
+}
+
+/* The tensors of others that are resident when the segment begins: what the one before made, and the older one; -1: it is not. */
+typedef struct staying {
+    int tensor[2];
+} staying;
+static staying residents_of(const fuse *f, const link *l)
 {
     const tw_model *model = f->asked->model;
-    int count = 0;
-    for (int in = 0; in < 2; in++)
-        for (int out = 0; out < 2; out++) {
-            int tensor = in && i > 0 ? tw_op_makes(&model->op[i - 1]) : -1;
-            if (in && (!may_stay(f, i - 1) || !tw_is_read_in(f->facts.readers[tensor], i, i + n))) continue;
-            if (out && !may_stay(f, i + n - 1)) continue;
-            for (int keeps = 0; keeps < 2; keeps++)
-                list[count++] =
-                    (tw_tilings){.seams = {in, out}, .keeps = keeps, .in_tensor = tensor, .most = MOST_TRIED};
+    return (staying){
+        {l->in ? tw_op_makes(&model->op[l->first - 1]) : -1, l->old ? f->old[l->first][l->old - 1] : -1}};
+}
+
+/* Of these, the one that is resident behind the segment, too: number 1 + k of those that are old there, 0: none is, -1: there are several,
+ * or it is not among them. */
+static int stays_on(const fuse *f, const link *l)
+{
+    staying r = residents_of(f, l);
+    int end = l->first + l->n, found = 0;
+    for (int i = 0; i < 2; i++) {
+        if (r.tensor[i] < 0 || f->facts.readers[r.tensor[i]].hi <= end) continue;
+        int k = 0;
+        while (k < MOST_OLD && f->old[end][k] != r.tensor[i]) k++;
+        if (found != 0 || k == MOST_OLD) return -1;
+        found = 1 + k;
+    }
+    return found;
+}
+
+/* Whether there is such a segment: what is resident may be, and of what stays on there is at most one. */
+static bool is_link(const fuse *f, const link *l)
+{
+    if ((l->in && !may_stay(f, l->first - 1)) || (l->out && !may_stay(f, l->first + l->n - 1))) return false;
+    if (l->old > 0 && f->old[l->first][l->old - 1] < 0) return false;
+    return stays_on(f, l) >= 0;
+}
+
+static bool reads_tensor(const tw_frame *frame, int tensor)
+{
+    for (int i = 0; i < frame->n_tensors; i++)
+        if (frame->tensor[i].tensor == tensor) return true;
+    return false;
+}
+
+/* What a tensor takes in the memory where it is resident. */
+static int64_t units_at_home(const fuse *f, int tensor)
+{
+    const tw_tensor *t = &f->asked->model->tensor[tensor];
+    const tw_machine *machine = f->asked->machine;
+    int64_t align = tw_max(1, machine->platform->memory[f->facts.home[tensor]].is.align);
+    return tw_cdiv(tw_machine_units(machine, t->dtype, tw_tensor_elems(t)), align) * align;
+}
+
+static tw_seams seams_of(const fuse *f, const link *l, const tw_frame *frame)
+{
+    staying r = residents_of(f, l);
+    tw_seams s = {.out = l->out};
+    for (int i = 0; i < 2; i++) {
+        if (r.tensor[i] < 0) continue;
+        if (reads_tensor(frame, r.tensor[i])) {
+            s.in[s.n_in++] = r.tensor[i];
+            continue;
         }
-    return count;
+        s.shelf = f->facts.home[r.tensor[i]];
+        s.passing = units_at_home(f, r.tensor[i]);
+    }
+    return s;
+}
+
+/* The links over the segment of n operators from `first` on, one by one; false: there is no further one. */
+static bool next_link(const fuse *f, link *l)
+{
+    do {
+        int k = l->in | l->out << 1 | l->keeps << 2 | l->old << 3;
+        if (++k >= 8 * (1 + MOST_OLD)) return false;
+        l->in = k & 1;
+        l->out = k >> 1 & 1;
+        l->keeps = k >> 2 & 1;
+        l->old = k >> 3;
+    } while (!is_link(f, l));
+    return true;
+}
+
+static choice *choice_of(const fuse *f, const link *l)
+{
+    return &f->choice[l->first][l->n - 1][l->in][l->out][l->old][l->keeps];
 }
 
 /* ---- all segments of all drivers ---- */
@@ -164,26 +252,37 @@ static tw_status open_segment(opener *o, int end, int n, tw_drive *drive)
         return TW_OK;
     }
     TW_TRY(status);
-    drive->n_lists[n - 1] = list_seams(o->f, end - n, n, drive->list[n - 1]);
-    for (int k = 0; k < drive->n_lists[n - 1]; k++)
-        TW_ALLOC(o->arena, drive->list[n - 1][k].tiling, MOST_TRIED + 1);
+    link l = {.first = end - n, .n = n};
+    do {
+        tw_tilings *list = &drive->list[n - 1][drive->n_lists[n - 1]++];
+        *list =
+            (tw_tilings){.seams = seams_of(o->f, &l, drive->frame[n - 1]), .keeps = l.keeps, .most = MOST_TRIED};
+        TW_ALLOC(o->arena, list->tiling, MOST_TRIED + 1);
+    } while (next_link(o->f, &l));
     return TW_OK;
 }
 
-/* What was found of the segments becomes choices. */
+static void take_list(const tw_frame *frame, const tw_tilings *list, choice *c)
+{
+    c->frame = frame;
+    c->n_tilings = list->n;
+    c->tiling = list->tiling;
+    c->possible = list->n > 0;
+    if (c->possible) c->price = list->tiling[0].price;
+}
+
+/* What was found of the segments becomes choices, in the order of the lists. */
 static void take_tilings(const fuse *f, int end, const tw_drive *drive)
 {
-    for (int n = 1; n <= drive->n; n++)
+    for (int n = 1; n <= drive->n; n++) {
+        link l = {.first = end - n, .n = n};
         for (int k = 0; k < drive->n_lists[n - 1]; k++) {
-            const tw_tilings *list = &drive->list[n - 1][k];
-            choice *c = &f->choice[end - n][n - 1][list->seams.in][list->seams.out][list->keeps];
-            c->frame = drive->frame[n - 1];
-            c->n_tilings = list->n;
-            c->tiling = list->tiling;
-            c->possible = list->n > 0;
-            if (c->possible) c->price = list->tiling[0].price;
-            c->simulated = c->possible && (list->seams.in || list->seams.out); /* alone it cannot be */
+            choice *c = choice_of(f, &l);
+            take_list(drive->frame[n - 1], &drive->list[n - 1][k], c);
+            c->simulated = c->possible && (l.in || l.out || l.old); /* alone it cannot be */
+            next_link(f, &l);
         }
+    }
 }
 
 static tw_status open_drive(opener *o, int end)
@@ -227,7 +326,7 @@ static tw_status open_all(fuse *f)
 /* Settles what a segment takes between groups that store and load. */
 static tw_status settle(fuse *f, int i, int n, bool keeps)
 {
-    choice *c = &f->choice[i][n - 1][0][0][keeps];
+    choice *c = &f->choice[i][n - 1][0][0][0][keeps];
     bool any = c->possible;
     c->possible = false;
     if (n == 1 && !keeps) TW_TRY(try_single(f, i, c));
@@ -247,44 +346,52 @@ typedef struct stop { /* behind operator j: what it made is stored, or resident 
     link last; /* n 0: there is no way here */
 } stop;
 
-/* The way to operator j over the segment of n before it. */
-static void reach(const fuse *f, stop (*node)[2], link l)
+/* Behind an operator: what it made is resident, and an older tensor is, see link. */
+typedef stop stops[2][1 + MOST_OLD];
+
+/* The way behind the segment. */
+static void reach(const fuse *f, stops *node, const link *l)
 {
-    int j = l.first + l.n;
-    const choice *c = &f->choice[l.first][l.n - 1][l.in][l.out][l.keeps];
-    bool begins = l.first == 0 && !l.in;
-    if (!c->possible || (!begins && node[l.first][l.in].last.n == 0)) return;
-    double price = node[l.first][l.in].least + c->price;
-    if (node[j][l.out].last.n > 0 && node[j][l.out].least <= price) return;
-    node[j][l.out].least = price;
-    node[j][l.out].last = l;
+    const choice *c = choice_of(f, l);
+    const stop *from = &node[l->first][l->in][l->old];
+    stop *to = &node[l->first + l->n][l->out][stays_on(f, l)];
+    bool begins = l->first == 0 && !l->in && !l->old;
+    if (!c->possible || (!begins && from->last.n == 0)) return;
+    double price = from->least + c->price;
+    if (to->last.n > 0 && to->least <= price) return;
+    to->least = price;
+    to->last = *l;
 }
 
-static void reach_all(const fuse *f, stop (*node)[2], int j, allowed may)
+/* Whether something stays longer than for the next segment. */
+static bool skips(const fuse *f, const link *l) { return l->old > 0 || stays_on(f, l) > 0; }
+
+static void reach_all(const fuse *f, stops *node, int j, allowed may)
 {
-    for (int n = 1; n <= TW_MAX_GROUP_OPS && n <= j; n++)
-        for (int k = 0; k < 8; k++) {
-            link l = {.first = j - n, .n = n, .in = k >> 2, .out = k >> 1 & 1, .keeps = k & 1};
-            if ((!(l.in || l.out) || may.seams) && (!l.keeps || may.slides)) reach(f, node, l);
-        }
+    for (int n = 1; n <= TW_MAX_GROUP_OPS && n <= j; n++) {
+        link l = {.first = j - n, .n = n};
+        do {
+            if ((l.in || l.out) && !may.seams) continue;
+            if ((l.keeps && !may.slides) || (skips(f, &l) && !may.skips)) continue;
+            reach(f, node, &l);
+        } while (next_link(f, &l));
+    }
 }
 
 /* The shortest path, from its beginning. */
 static tw_status shortest(const fuse *f, allowed may, path *out)
 {
-    stop(*node)[2];
+    stops *node;
     int n = 0;
     TW_ALLOC(f->scratch, node, f->n + 1);
     for (int j = 1; j <= f->n; j++) reach_all(f, node, j, may);
     out->n = 0;
-    if (node[f->n][0].last.n == 0) return TW_OK;
-    int seam = 0;
-    for (int j = f->n; j > 0; n++) {
-        link l = node[j][seam].last;
-        out->link[n] = l;
-        j = l.first;
-        seam = l.in;
-    }
+    if (node[f->n][0][0].last.n == 0) return TW_OK;
+    const stop *at = &node[f->n][0][0];
+    do {
+        link l = out->link[n++] = at->last;
+        at = &node[l.first][l.in][l.old];
+    } while (out->link[n - 1].first > 0);
     for (int k = 0; k < n / 2; k++) {
         link l = out->link[k];
         out->link[k] = out->link[n - 1 - k];
@@ -292,11 +399,6 @@ static tw_status shortest(const fuse *f, allowed may, path *out)
     }
     out->n = n;
     return TW_OK;
-}
-
-static choice *choice_of(const fuse *f, const link *l)
-{
-    return &f->choice[l->first][l->n - 1][l->in][l->out][l->keeps];
 }
 
 /* The shortest path of which everything is settled. */
@@ -370,8 +472,8 @@ static tw_status write_mapping(const fuse *f, const path *p, tw_mapping *out)
     *out = (tw_mapping){.n_groups = p->n, .group = group, .resident = resident};
     for (int k = 0; k < p->n; k++) {
         TW_TRY(group_of(f, choice_of(f, &p->link[k]), &group[k]));
-        if (!p->link[k].in) continue;
-        int tensor = tw_op_makes(&model->op[p->link[k].first - 1]);
+        if (!p->link[k].out) continue;
+        int tensor = tw_op_makes(&model->op[p->link[k].first + p->link[k].n - 1]);
         resident[out->n_residents++] = (tw_group_resident){.tensor = tensor, .memory = f->facts.home[tensor]};
     }
     return TW_OK;
@@ -449,10 +551,14 @@ static tw_status find_with(fuse *f, allowed may, tw_fused *best)
     path p;
     tw_mapping mapping;
     const tw_model *model;
-    bool better, slides = false;
+    bool better, any_slides = false, any_skips = false;
     TW_TRY(find_path(f, may, &p));
-    for (int k = 0; k < p.n; k++) slides |= p.link[k].keeps;
-    if (p.n == 0 || p.n > TW_MAX_GROUPS || (may.slides && !slides)) return TW_OK;
+    for (int k = 0; k < p.n; k++) {
+        any_slides |= p.link[k].keeps;
+        any_skips |= skips(f, &p.link[k]);
+    }
+    if (p.n == 0 || p.n > TW_MAX_GROUPS) return TW_OK;
+    if ((may.slides && !any_slides) || (may.skips && !any_skips)) return TW_OK; /* it was found before */
     TW_TRY(write_mapping(f, &p, &mapping));
     TW_TRY(write_model(f, &p, &model));
     TW_TRY(offer(f, model, &mapping, best, &better));
@@ -461,11 +567,15 @@ static tw_status find_with(fuse *f, allowed may, tw_fused *best)
 
 static tw_status find(fuse *f, tw_fused *out)
 {
+    static const allowed ways[] = {{false, false, false}, {true, false, false}, {false, true, false},
+                                   {true, true, false},   {true, false, true},  {true, true, true}};
     TW_ALLOC(f->arena, f->choice, f->n);
     TW_TRY(tw_frame_facts_of(f->asked->model, f->asked->machine, f->arena, &f->facts));
+    TW_TRY(list_old(f));
     TW_TRY(open_all(f));
     for (int i = 0; i < f->n; i++) TW_TRY(settle(f, i, 1, false)); /* they are there in any case */
-    for (int k = 0; k < (f->asked->no_slides ? 2 : 4); k++) TW_TRY(find_with(f, (allowed){k & 1, k >> 1}, out));
+    for (size_t k = 0; k < TW_COUNT(ways); k++)
+        if (!ways[k].slides || !f->asked->no_slides) TW_TRY(find_with(f, ways[k], out));
     out->n_simulated = f->n_simulated;
     return out->mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE;
 }

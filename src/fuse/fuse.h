@@ -13,7 +13,8 @@
  * which they may: the better one counts. Where they win, single tensors are tried without.
  *
  * What a segment makes for the next one may also stay: lie whole in a memory that both use, where neither stores nor loads it. Such a seam is a
- * second way from one segment to the next, with less to move and less room for tiles; what the segments at it take is estimated. All groups
+ * second way from one segment to the next, with less to move and less room for tiles; what the segments at it take is estimated. One tensor may
+ * stay longer, until the last segment that reads it; those in between have less room. All groups
  * of the shortest path with such seams, and of the one without, are simulated as one program, in which other tilings of
  * each group are tried, too. */
 #ifndef TW_FUSE_FUSE_H

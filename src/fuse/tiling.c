@@ -466,8 +466,10 @@ static const seen *seen_of(const tw_tiler *w, const tw_frame *f, int i)
 
 static bool is_resident(const tw_tilings *list, const tw_frame_tensor *h)
 {
-    return h->part == TW_COMES_IN ? list->seams.in && h->tensor == list->in_tensor
-                                  : h->part == TW_GOES_OUT && list->seams.out;
+    if (h->part == TW_GOES_OUT) return list->seams.out;
+    for (int k = 0; k < list->seams.n_in; k++)
+        if (list->seams.in[k] == h->tensor) return h->part == TW_COMES_IN;
+    return false;
 }
 
 static uint64_t residents_of(const tw_frame *f, const tw_tilings *list)
@@ -515,12 +517,13 @@ static void add_room(const tw_tiler *w, const tw_frame *f, uint64_t resident, in
 }
 
 /* With as many buffers as fit, two of each at best, each memory by itself, beside what is resident; false: nothing fits. */
-static bool fit_buffers(const tw_tiler *w, const tw_frame *f, tw_tiling *t)
+static bool fit_buffers(const tw_tiler *w, const tw_frame *f, const tw_seams *seams, tw_tiling *t)
 {
     static const int64_t slots[][2] = {{2, 2}, {2, 1}, {1, 2}, {1, 1}};
     room need[TW_MAX_PLATFORM_MEMORIES];
     int n = f->platform->n_memories;
     memset(need, 0, (size_t)n * sizeof *need);
+    need[seams->shelf].once = seams->passing;
     for (int i = 0; i < f->n_tensors; i++) add_room(w, f, t->resident, i, need);
     for (int i = 0; i < 4; i++) {
         int m = 1;
@@ -602,7 +605,7 @@ static void keep(tw_tilings *list, const tw_tiling *t)
 static bool is_promising(tw_tiler *w, const tw_frame *f, const tw_tilings *list, bool peak, tw_tiling *t)
 {
     t->resident = residents_of(f, list);
-    if (!fit_buffers(w, f, t)) return false;
+    if (!fit_buffers(w, f, &list->seams, t)) return false;
     price_tiling(w, f, peak, t);
     return list->n < list->most || t->price < list->tiling[list->most - 1].price;
 }

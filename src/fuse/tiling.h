@@ -37,9 +37,12 @@ typedef struct tw_tiling {
     double cycles, energy_fj, price; /* estimated */
 } tw_tiling;
 
-/* The ends of a segment: what comes from the segment before it, and what it makes, may lie whole in a memory between the groups. */
+/* What lies whole in a memory while the segment runs: of what it reads, what it makes, and what is there for others. */
 typedef struct tw_seams {
-    bool in, out;
+    int n_in, in[2]; /* tensors of other segments that it reads where they are resident */
+    bool out;        /* what it makes is, from now on                                   */
+    int shelf;       /* a memory of which others have                                   */
+    int64_t passing; /* so many units for a tensor that the segment does not touch      */
 } tw_seams;
 typedef double tw_price_fn(const void *user, double cycles, double energy_fj);
 typedef struct tw_pricing {
@@ -49,13 +52,12 @@ typedef struct tw_pricing {
 /* Tilings of one segment between given seams, the best by its price first. */
 typedef struct tw_tilings {
     tw_seams seams;
-    bool keeps;    /* those in which windows slide; otherwise what tiles share is loaded and computed again */
-    int in_tensor; /* that is resident if `seams.in` */
-    int most, n;   /* room but for one more; found   */
+    bool keeps;  /* those in which windows slide; otherwise what tiles share is loaded and computed again */
+    int most, n; /* room but for one more; found   */
     tw_tiling *tiling;
 } tw_tilings;
 
-enum { TW_MAX_LISTS = 8 };
+enum { TW_MAX_LISTS = 24 };
 /* All segments that one operator drives; number i has i + 1 operators. */
 typedef struct tw_drive {
     int n;

@@ -177,6 +177,110 @@ static int64_t cycles_found(const tw_model *model, const tw_machine *machine, bo
     return status == TW_OK ? fused.cycles : 0;
 }
 
+/* Operators of the group that read the tensor. */
+static bool reads(const tw_model *model, const tw_group_map *group, int tensor)
+{
+    for (int k = 0; k < group->n_ops; k++)
+        for (int o = 0; o < tw_op_output(&model->op[group->op[k].op]); o++)
+            if (model->op[group->op[k].op].operand[o].tensor == tensor) return true;
+    return false;
+}
+
+/* Resident tensors that several groups read. */
+static int n_skipping(const tw_model *model, const tw_mapping *mapping)
+{
+    int n = 0;
+    for (int r = 0; r < mapping->n_residents; r++) {
+        int readers = 0;
+        for (int g = 0; g < mapping->n_groups; g++)
+            readers += reads(model, &mapping->group[g], mapping->resident[r].tensor);
+        n += readers > 1;
+    }
+    return n;
+}
+
+/* Softmax in four steps between two products: rows are whole, and nothing of the scores leaves the chip. */
+TEST(attention_is_one_group_over_rows)
+{
+    static const char
+        on[] = "machine: m\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited}\n"
+               "  - {name: l1, size: 12 KiB}\nengines:\n"
+               "  - {name: dma, between: [dram, l1], prefetch: all, cost: {latency: 0, per_cycle: 2}}\n"
+               "  - {name: mac, computes: [multiply-add, add, max, map], memory: l1, cost: {array: [8, 8]}}\n",
+        asked[] =
+            "workload: w\nops:\n"
+            "  - {name: score, op: matmul, shape: [40, 40, 8], dtype: f32, inputs: {ifm: q, w: k}, output: s}\n"
+            "  - {name: top, compute: max, loops: {i: 40, j: 40}, reduce: [j], reads: {s: {tensor: s, dtype: "
+            "f32, at: [i, j]}}, writes: {m: {tensor: m, dtype: f32, at: [i]}}}\n"
+            "  - {name: power, compute: map, loops: {i: 40, j: 40}, value: \"exp(s - m)\", reads: {s: {tensor: "
+            "s, dtype: f32, at: [i, j]}, m: {tensor: m, dtype: f32, at: [i]}}, writes: {e: {tensor: e, dtype: "
+            "f32, at: [i, j]}}}\n"
+            "  - {name: total, compute: add, loops: {i: 40, j: 40}, reduce: [j], reads: {e: {tensor: e, dtype: "
+            "f32, at: [i, j]}}, writes: {z: {tensor: z, dtype: f32, at: [i]}}}\n"
+            "  - {name: share, compute: map, loops: {i: 40, j: 40}, value: \"e / z\", reads: {e: {tensor: e, "
+            "dtype: f32, at: [i, j]}, z: {tensor: z, dtype: f32, at: [i]}}, writes: {p: {tensor: p, dtype: f32, "
+            "at: [i, j]}}}\n"
+            "  - {name: context, op: matmul, shape: [40, 8, 40], dtype: f32, inputs: {ifm: p, w: v}, output: "
+            "o}\n";
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan;
+    const tw_verdict *verdict;
+    CHECK_EQ(tw_machine_parse(ctx, "m.yaml", on, &machine), TW_OK);
+    CHECK_EQ(tw_model_parse(ctx, "w.yaml", asked, &model), TW_OK);
+    CHECK_EQ(plan_of(ctx, model, machine, false, TW_CYCLES, 1, &plan), TW_OK);
+    CHECK(plan->joint != NULL);
+    CHECK_EQ(plan->mapping->n_groups, 1);
+    CHECK(plan->mapping->group[0].n_cuts > 0);
+    CHECK_EQ(tw_plan_verify(ctx, plan, 0, NULL, &verdict), TW_OK);
+    CHECK(verdict->checked && verdict->equal);
+    tw_context_free(ctx);
+}
+
+/* The weights of a block do not fit at once, what comes into it does: it is still there when it is added. */
+TEST(what_a_residual_add_reads_stays_while_other_groups_run)
+{
+    static const char on[] =
+        "machine: m\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited}\n"
+        "  - {name: l1, size: 56 KiB}\nengines:\n"
+        "  - {name: dma, between: [dram, l1], prefetch: all, cost: {latency: 0, per_cycle: 2}}\n"
+        "  - {name: mac, computes: [multiply-add, add, max, map], memory: l1, cost: {array: [32, "
+        "8]}}\n";
+    draw d = {.random = 1};
+    tw_context *ctx = tw_context_new();
+    tw_arena *arena = tw_arena_new(), *scratch = tw_arena_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan;
+    const tw_verdict *verdict;
+    tw_fused fused;
+    tw_diag diag = {.muted = true};
+    const tw_work work = {arena, scratch, &diag};
+    add(d.workload, "workload: w\nops:\n");
+    for (int i = 0; i < 6; i++)
+        add(d.workload,
+            i % 3 == 2
+                ? "  - {name: o%d, op: add, shape: [64, 8, 8], dtype: i8, out_dtype: i8, inputs: {ifm: t%d, w: "
+                  "t%d}, output: t%d}\n"
+                : "  - {name: o%d, op: conv, shape: [64, 8, 8], out: 64, kernel: 3, pad: 1, dtype: i8, "
+                  "out_dtype: i8, accumulator: i32, inputs: {ifm: t%d, w: w%d}, output: t%d}\n",
+            i, i, i % 3 == 2 ? i - 2 : i, i + 1);
+    CHECK_EQ(tw_machine_parse(ctx, "m.yaml", on, &machine), TW_OK);
+    CHECK_EQ(tw_model_parse(ctx, "w.yaml", d.workload, &model), TW_OK);
+    const tw_fuse_request request = {
+        .model = model, .machine = machine, .by = {cycles_alone, NULL}, .n_threads = 1};
+    CHECK_EQ(tw_fuse_find(&request, &work, &fused), TW_OK);
+    CHECK(n_skipping(model, &fused.mapping) > 0);
+    CHECK_EQ(tw_plan_eval(ctx, model, machine, &fused.mapping, &plan), TW_OK);
+    CHECK_EQ(plan->sum.cycles, fused.cycles);
+    CHECK_EQ(tw_plan_verify(ctx, plan, 0, NULL, &verdict), TW_OK);
+    CHECK(verdict->checked && verdict->equal);
+    tw_arena_free(arena);
+    tw_arena_free(scratch);
+    tw_context_free(ctx);
+}
+
 TEST(windows_that_may_slide_are_never_slower)
 {
     uint64_t random = tw_test_seed();
