@@ -17,7 +17,6 @@ enum { MOST_TILINGS = 4, ROUNDS = 4, MOST_LOOPS = 4, MOST_MISSES = 3, MOST_PASSE
 typedef struct core {
     tw_machine machine; /* its views only */
     int *view;          /* of the whole platform */
-    bool can;           /* a mapping of groups was found on it alone */
 } core;
 
 typedef struct hunt {
@@ -70,6 +69,62 @@ static tw_status open_core(hunt *h, int c, core *out)
     if (own->n_views > 0) out->machine = view[0].machine;
     out->machine.platform = own;
     return TW_OK;
+}
+
+/* A view in words that do not name the core, with the ports that its movers pass. */
+static void describe_view(const hunt *h, const tw_platform_view *view, tw_text *out)
+{
+    tw_machine own = view->machine;
+    own.platform = NULL;
+    for (int m = 0; m < own.n_memories; m++) own.memory[m].name = h->platform->memory[view->memory[m]].is.name;
+    for (int e = 0; e < own.n_engines; e++) own.engine[e].name = h->platform->engine[view->mover[e]].is.name;
+    tw_machine_print(&own, out);
+    for (int e = 0; e < own.n_engines; e++) {
+        const tw_platform_engine *mover = &h->platform->engine[view->mover[e]];
+        for (int way = 0; way < 2; way++) tw_text_printf(out, "%d %d ", mover->reads[way], mover->writes[way]);
+    }
+}
+
+/* Whether two cores differ in their names alone. */
+static bool are_alike(const hunt *h, const core *a, const core *b)
+{
+    const tw_platform *p = a->machine.platform, *q = b->machine.platform;
+    tw_text x = {0}, y = {0};
+    for (int v = 0; v < p->n_views; v++) describe_view(h, &p->view[v], &x);
+    for (int v = 0; v < q->n_views; v++) describe_view(h, &q->view[v], &y);
+    bool same = !x.failed && !y.failed && p->n_views == q->n_views && x.len == y.len && x.len > 0 &&
+                memcmp(x.bytes, y.bytes, x.len) == 0;
+    tw_text_release(&x);
+    tw_text_release(&y);
+    return same;
+}
+
+/* A core before c that is like it, -1: there is none. */
+static int find_alike(const hunt *h, int c)
+{
+    for (int i = 0; i < c && c < h->platform->n_cores; i++)
+        if (are_alike(h, &h->core[i], &h->core[c])) return i;
+    return -1;
+}
+
+/* The core whose engine is the first that computes the operator; -1: a shared one, or none. */
+static int first_core(const hunt *h, const tw_op *op)
+{
+    for (int v = 0; v < h->platform->n_views; v++)
+        if (tw_machine_computes(&h->platform->view[v].machine, op))
+            return h->platform->engine[h->platform->view[v].engine].core;
+    return -1;
+}
+
+/* Whether the first engines for all operators are of one core, so that all views together say nothing new. */
+static bool is_one_core(const hunt *h)
+{
+    const tw_model *model = h->asked->model;
+    for (int i = 0; i < model->n_ops; i++) {
+        int c = first_core(h, &model->op[i]);
+        if (c < 0 || c != first_core(h, &model->op[0])) return false;
+    }
+    return true;
 }
 
 /* The group with numbers of all views. */
@@ -151,12 +206,13 @@ static tw_status plan_alone(hunt *h, int c)
     bool better;
     request.machine = &k->machine;
     request.apart = NULL;
-    if (k->machine.platform->n_views == 0) return TW_OK;
+    int like = find_alike(h, c);
+    if (like >= 0) h->out->alone[c] = h->out->alone[like];
+    if (like >= 0 || k->machine.platform->n_views == 0) return TW_OK;
     tw_status status = tw_fuse_find(&request, &(tw_work){h->arena, h->scratch, h->diag}, &found);
     if (status == TW_INFEASIBLE) return TW_OK;
     TW_TRY(status);
     h->best->n_simulated += found.n_simulated;
-    k->can = true;
     if (c < h->platform->n_cores) h->out->alone[c] = found.cycles;
     tw_group_map *group;
     TW_ALLOC(h->arena, group, found.mapping.n_groups);
@@ -263,19 +319,22 @@ static tw_status price_split(hunt *h, split *s, bool *can)
     return status == TW_INFEASIBLE ? TW_OK : status;
 }
 
-/* Cuts the loop in proportion to weights, each core with a point at least. */
-static void share_out(split *s, int64_t extent, const double *weight)
+/* Cuts the loop in proportion to weights, each core with a point at least; false: as it was cut before. */
+static bool share_out(split *s, int64_t extent, const double *weight)
 {
     double sum = 0, before = 0;
     int64_t at = 0;
+    bool other = false;
     for (int i = 0; i < s->n; i++) sum += weight[i];
     for (int i = 0; i < s->n; i++) {
         before += weight[i];
         int64_t end = i == s->n - 1 ? extent : (int64_t)((double)extent * before / sum + 0.5);
         end = tw_clamp(end, at + 1, extent - (s->n - 1 - i));
+        other |= s->part[i].span.lo != at || s->part[i].span.hi != end;
         s->part[i].span = (tw_span){at, end};
         at = end;
     }
+    return other;
 }
 
 static tw_status copy_split(const hunt *h, const split *from, split *to)
@@ -299,7 +358,7 @@ static tw_status balance(hunt *h, split *s, int64_t extent, const int64_t *alone
     for (int i = 0; i < s->n; i++) weight[i] = 1 / (double)alone[s->part[i].core];
     for (int round = 0; round < ROUNDS && !is_over(h); round++) {
         bool can;
-        share_out(s, extent, weight);
+        if (!share_out(s, extent, weight)) return TW_OK;
         TW_TRY(price_split(h, s, &can));
         if (!can) return TW_OK;
         TW_TRY(keep_split(h, s, best));
@@ -401,7 +460,7 @@ static tw_status split_segment(hunt *h, const tw_segment *segment, const part *r
         s.loop = loop[l];
         TW_TRY(split_loop(h, &s, rank, alone, n, best));
     }
-    return refine(h, best);
+    return TW_OK;
 }
 
 /* ---- the mapping with other groups ---- */
@@ -474,8 +533,10 @@ static tw_status improve_segment(hunt *h, const tw_segment *segment, int first, 
     }
     TW_TRY(split_segment(h, segment, rank, alone, n, &best));
     TW_TRY(offer_split(h, first, *last, &best, &better));
-    if (better) *last = first + best.n;
-    return TW_OK;
+    if (!better) return TW_OK;
+    *last = first + best.n;
+    TW_TRY(refine(h, &best));
+    return offer_split(h, first, *last, &best, &better);
 }
 
 /* The group behind those that run the same operators as this one. */
@@ -504,9 +565,9 @@ static tw_status improve(hunt *h)
         tw_segment segment = segment_of(h, &h->best->mapping.group[g]);
         int last = behind(h, g), misses = 0;
         do {
-            bool closed = tw_segment_is_closed(&segment);
-            misses = closed ? 0 : misses + 1;
-            if (closed) TW_TRY(improve_segment(h, &segment, g, &last));
+            int64_t before = h->best->cycles;
+            if (tw_segment_is_closed(&segment)) TW_TRY(improve_segment(h, &segment, g, &last));
+            misses = h->best->cycles < before ? 0 : misses + 1;
         } while (misses < MOST_MISSES && !is_over(h) && lengthen(h, &segment, &last));
     }
     return TW_OK;
@@ -528,7 +589,7 @@ static tw_status split_equally(hunt *h, const tw_segment *segment, split *best)
         bool can;
         if (extent < s.n) continue;
         s.loop = loop[l];
-        share_out(&s, extent, even);
+        (void)share_out(&s, extent, even);
         TW_TRY(price_split(h, &s, &can));
         if (can) TW_TRY(keep_split(h, &s, best));
     }
@@ -567,7 +628,7 @@ static tw_status search(hunt *h)
     TW_ALLOC(h->arena, h->out->alone, n);
     for (int c = 0; c <= n; c++) {
         TW_TRY(open_core(h, c, &h->core[c]));
-        TW_TRY(plan_alone(h, c));
+        if (c < n || !is_one_core(h)) TW_TRY(plan_alone(h, c));
     }
     if (h->best->mapping.n_groups == 0) return TW_INFEASIBLE;
     h->out->n_commands = 0;

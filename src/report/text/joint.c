@@ -10,6 +10,8 @@
 #include "write/number.h"
 #include "write/table.h"
 
+#include <string.h>
+
 #include <stdio.h>
 
 static const tw_platform *platform_of(const tw_plan *plan) { return plan->joint->program->platform; }
@@ -128,6 +130,39 @@ static void print_cores(const tw_plan *plan, tw_line *line)
     snprintf(text + n, sizeof text - (size_t)n, "%s%s", s->equal > 0 ? "; equal parts on all " : "",
              s->equal > 0 ? TW_GROUPED(s->equal) : "");
     tw_fact_put(line, TW_PLAIN, "cores", text);
+}
+
+/* Points that the compute engine could do in so many cycles at its peak. */
+static double could_do(const tw_engine *engine, int64_t cycles)
+{
+    int64_t points, per;
+    if (engine->kind != TW_COMPUTES || !tw_cost_peak(&engine->cost, &points, &per)) return 0;
+    return (double)points / (double)per * (double)cycles * (double)tw_max(engine->count, 1);
+}
+
+/* "a.array 29%, b.array 0% of the time: 15% of what all of them could do", of the compute engines of several cores. */
+static void print_idle(const tw_plan *plan, tw_line *line)
+{
+    const tw_platform *platform = platform_of(plan);
+    double all = 0, idle = 0;
+    char text[600];
+    int n = 0;
+    if (platform->n_cores < 2 || plan->sum.cycles == 0) return;
+    for (int e = 0; e < platform->n_engines && n < (int)sizeof text - 160; e++) {
+        const tw_engine *engine = &platform->engine[e].is;
+        int64_t time = plan->sum.cycles,
+                rest = time - plan->joint->timeline.engine[e].busy_cycles / tw_max(engine->count, 1);
+        if (engine->kind != TW_COMPUTES) continue;
+        all += could_do(engine, time);
+        idle += could_do(engine, rest);
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s%.40s %d%%", n ? ", " : "", platform->engine[e].name,
+                      (int)(100 * (double)rest / (double)time + 0.5));
+    }
+    snprintf(text + n, sizeof text - (size_t)n, " of the time");
+    if (all > 0)
+        snprintf(text + strlen(text), sizeof text - strlen(text), ": %d%% of what all cores could compute",
+                 (int)(100 * idle / all + 0.5));
+    tw_fact_put(line, TW_PLAIN, "cores idle", text);
 }
 
 /* What the same takes layer by layer or on fewer cores, and what no plan is below. */
@@ -387,6 +422,7 @@ tw_status tw_joint_print(const tw_plan *plan, const tw_verdict *verdict, bool br
     print_bottleneck(plan, line);
     if (!brief) print_bound(plan, line);
     print_energy(plan, line);
+    print_idle(plan, line);
     print_search(plan, line);
     print_gains(plan, line);
     tw_verdict_print(verdict, "commands", line);
