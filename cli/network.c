@@ -1,5 +1,6 @@
 /* cli/network.c - see network.h. */
 #include "network.h"
+#include "advice.h"
 #include "busy.h"
 #include "fence.h"
 #include "finish.h"
@@ -440,6 +441,12 @@ static int write_output(net_session *s, int i)
     return finish_file(s, name, &file, tw_network_data_write(s->ctx, &s->verdict->output[i], file.stream));
 }
 
+static advice advice_of(const net_session *s)
+{
+    const cli_options *o = s->options;
+    return (advice){s->ctx, o->folder, o->workload, o->machine, NULL, s->machine, s->summed, s->n_remedies};
+}
+
 static int write_files(net_session *s)
 {
     const char *folder = s->options->folder;
@@ -451,7 +458,8 @@ static int write_files(net_session *s)
     }
     for (int i = 0; i < N_FILES && code == EXIT_DONE; i++) code = write_file(s, i);
     for (int i = 0; s->verdict && i < s->verdict->n_outputs && code == EXIT_DONE; i++) code = write_output(s, i);
-    return code;
+    const advice advised = advice_of(s);
+    return code == EXIT_DONE ? advice_write(&advised, &s->files) : code;
 }
 
 /* The trace of all steps, if one is asked for. */
@@ -533,6 +541,8 @@ static void say_where(const void *user, FILE *out)
     bool picture = s->options->plot.file && !s->options->json && !s->options->dump && !s->options->quiet;
     if (picture) output_say_file(s->options->plot.file, out);
     if (s->options->trace && !s->options->quiet) output_say_file(s->options->trace, out);
+    const advice advised = advice_of(s);
+    if (s->options->folder && !s->options->dump && !s->options->plot.file) advice_drop_old(&advised);
     if (!s->options->folder || s->options->quiet || s->options->dump) return;
     for (int i = 0; i < N_FILES; i++)
         if (!s->left_out[i]) name[n++] = files[i].name;
@@ -540,6 +550,7 @@ static void say_where(const void *user, FILE *out)
     if (n > 0) output_say_wrote(s->options->folder, name, n, s->options->print.columns, out);
     if (results > 0)
         fprintf(out, "and the result%s as output_0.pb%s\n", results == 1 ? "" : "s", results == 1 ? "" : "..");
+    advice_say(&advised, out);
 }
 
 static int print(net_session *s)

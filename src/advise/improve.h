@@ -23,7 +23,9 @@ typedef struct tw_improver {
 typedef struct tw_improvement {
     tw_change_kind kind;
     const char *change;
-    double value; /* of the operator */
+    double value;              /* of the operator */
+    const tw_op_map *map;      /* with the change                                             */
+    const tw_machine *machine; /* with memories that are just large enough for it; NULL: they are */
 } tw_improvement;
 
 /* The first goal of the operator with this mapping on this machine; INFINITY: it does not fit, or is no mapping. */

@@ -8,12 +8,15 @@ const SHOWN = 8;
 /** As the terminal words what makes no difference. */
 const PHRASE: Record<string, string> = {
   memory: "more memory", bandwidth: "more bandwidth", channels: "more channels", buffers: "more buffers", array: "another array",
-  tile: "other tiles", order: "another order", keep: "other keeps", unroll: "another unroll", fusion: "fusion", mapping: "another mapping",
+  tile: "other tiles", order: "another order", keep: "other keeps", unroll: "another unroll", fusion: "fusion", mapping: "another mapping", slide: "sliding windows",
 };
 
 const gainOf = (remedy: RemedyDoc) => remedy.gain ?? null;
-/** What is shown as 0.0 % does not help; what is worse, or impossible, is worth a row. */
-const matters = (remedy: RemedyDoc) => !remedy.feasible || Math.abs(gainOf(remedy) ?? 0) >= 0.0005;
+/** What is shown as 0.0 % does not help; what is proven to be worse, or impossible, is worth a row. */
+const matters = (remedy: RemedyDoc) => {
+  const gain = gainOf(remedy) ?? 0;
+  return !remedy.feasible || gain >= 0.0005 || (gain <= -0.0005 && remedy.proven);
+};
 
 function columns(measure: string): Column<RemedyDoc>[] {
   const text = (value: number) => (measure === "energy" ? energyText(value) : measure === "latency" ? `${digits(value)} cycles` : digits(value));

@@ -15,7 +15,8 @@ const char *tw_change_word(tw_change_kind kind)
         [TW_MORE_MEMORY] = "memory",    [TW_MORE_BANDWIDTH] = "bandwidth", [TW_MORE_CHANNELS] = "channels",
         [TW_MORE_BUFFERS] = "buffers",  [TW_OTHER_ARRAY] = "array",        [TW_OTHER_TILE] = "tile",
         [TW_OTHER_BUFFERS] = "buffers", [TW_OTHER_ORDER] = "order",        [TW_OTHER_KEEP] = "keep",
-        [TW_OTHER_UNROLL] = "unroll",   [TW_OTHER_FUSION] = "fusion",      [TW_OTHER_MAPPING] = "mapping"};
+        [TW_OTHER_UNROLL] = "unroll",   [TW_OTHER_FUSION] = "fusion",      [TW_OTHER_MAPPING] = "mapping",
+        [TW_OTHER_SLIDE] = "slide"};
     return word[kind];
 }
 
@@ -82,6 +83,8 @@ typedef enum outcome { HELPS, NO_GAIN, NONE_FOUND, UNTRIED } outcome;
 static outcome outcome_of(const tw_remedy *remedy)
 {
     if (remedy->untried) return UNTRIED;
+    if (remedy->feasible && remedy->gain < 0 && !remedy->proven)
+        return NONE_FOUND;                                    /* its search gave up too soon */
     if (!remedy->feasible || remedy->gain != 0) return HELPS; /* or makes it worse: a row of its own */
     return remedy->proven ? NO_GAIN : NONE_FOUND;
 }
@@ -92,7 +95,8 @@ static const char *const phrase[TW_N_CHANGES] = {
     [TW_OTHER_ARRAY] = "another array",   [TW_OTHER_TILE] = "other tiles",
     [TW_OTHER_BUFFERS] = "other buffers", [TW_OTHER_ORDER] = "another order",
     [TW_OTHER_KEEP] = "other keeps",      [TW_OTHER_UNROLL] = "another unroll",
-    [TW_OTHER_FUSION] = "fusion",         [TW_OTHER_MAPPING] = "another mapping"};
+    [TW_OTHER_FUSION] = "fusion",         [TW_OTHER_MAPPING] = "another mapping",
+    [TW_OTHER_SLIDE] = "sliding windows"};
 
 /* Whether one before it says the same, or one of its kind at the same place has a row. */
 static bool is_said(const tw_remedy *remedy, int n, int i, outcome which)
@@ -162,9 +166,19 @@ static int print_rows(const tw_remedy_frame *f, const tw_remedy *remedy, int n, 
     return n_rows;
 }
 
+static tw_remedy_frame frame_of_groups(const tw_plan *plan)
+{
+    const tw_joint_search *search = plan->joint->search;
+    return (tw_remedy_frame){.measure = search ? search->measure : TW_CYCLES,
+                             .unit = plan->machine->unit,
+                             .searched = search,
+                             .several = true};
+}
+
 tw_remedy_frame tw_remedy_frame_of(const tw_plan *plan)
 {
     bool searched = plan->op[0].searched;
+    if (plan->joint) return frame_of_groups(plan);
     tw_remedy_frame f = {.measure = searched ? plan->op[0].search.objective[0].measure : TW_CYCLES,
                          .unit = plan->machine->unit,
                          .searched = searched,

@@ -138,7 +138,8 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
     if (plan->joint) {
         TW_TRY(
             print_joint(plan, verdict ? verdict[0] : NULL, options->brief, &line, &(tw_work){NULL, scratch, diag}));
-        if (options->brief) tw_more_print(&line, false, MORE);
+        if (options->remedy) TW_TRY(print_remedies(plan, options, &line));
+        if (options->brief) tw_more_print(&line, !options->remedy, MORE);
         return end_report(&line, out, diag);
     }
     bool several = plan->model->n_ops > 1, one_screen = several && options->brief;
