@@ -67,3 +67,5 @@ tw_status find_remedies(session *s)
     if (status == TW_OK && s->n_remedies == 0) s->remedy = &nothing;
     return status;
 }
+
+tw_status find_hints(session *s) { return tw_plan_hints(s->ctx, s->plan, &s->search, &s->hint, &s->n_hints); }

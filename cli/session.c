@@ -433,6 +433,8 @@ static tw_print_options stdout_options(const session *s)
     print.cached = s->cached && print.seconds;
     print.remedy = s->remedy;
     print.n_remedies = s->n_remedies;
+    print.hint = s->hint;
+    print.n_hints = s->n_hints;
     return print;
 }
 
@@ -566,7 +568,9 @@ static tw_status evaluate(session *s)
 static tw_status make_plan(session *s)
 {
     tw_status status = s->mapping ? evaluate(s) : find_plan(s);
-    return status == TW_OK && s->options->explain ? find_remedies(s) : status;
+    if (status == TW_OK && s->options->explain) return find_remedies(s);
+    bool shown = s->options->print.brief && !s->options->json && !s->options->quiet && !s->options->dump;
+    return status == TW_OK && shown && !progress_was_stopped() ? find_hints(s) : status;
 }
 
 /* ---- a mapping that does not fit ---- */

@@ -420,6 +420,10 @@ typedef struct tw_remedy {
  * behind the others. */
 TW_API TW_NODISCARD tw_status tw_plan_remedies(tw_context *ctx, const tw_plan *plan,
                                                const tw_search_options *options, const tw_remedy **out, int *n);
+/* Up to three changes of the machine or of the mapping that help, simulated and not searched: takes some milliseconds, and of plans of more than
+ * 75'000 instructions tells nothing. The objective is that of the options. */
+TW_API TW_NODISCARD tw_status tw_plan_hints(tw_context *ctx, const tw_plan *plan, const tw_search_options *options,
+                                            const tw_remedy **out, int *n);
 
 typedef struct tw_summary { /* of one operator or, by tw_plan_summary, of all in sequence           */
     int64_t ticks;          /* rows, the nested ones expanded: time when every row takes 1; async: 0 */
@@ -685,6 +689,8 @@ typedef struct tw_print_options {
     const tw_remedy *remedy;   /* NULL: nobody asked                                                */
     int64_t first_row, n_rows; /* window of the tick table; n_rows 0: a screenful, -1: all          */
     bool brief;                /* text: what a person wants to know first, on one screen            */
+    int n_hints;               /* text, brief: as tw_plan_hints gave them                           */
+    const tw_remedy *hint;
 } tw_print_options;
 #define TW_PRINT_OPTIONS_INIT TW_SIZED(tw_print_options)
 /* `verdict` may be NULL, or hold one entry per operator. */

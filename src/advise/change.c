@@ -10,6 +10,19 @@
 
 #include <string.h>
 
+const char *tw_change_word(tw_change_kind kind)
+{
+    static const char *const word[TW_N_CHANGES] = {
+        [TW_MORE_MEMORY] = "memory",    [TW_MORE_BANDWIDTH] = "bandwidth", [TW_MORE_CHANNELS] = "channels",
+        [TW_MORE_BUFFERS] = "buffers",  [TW_OTHER_ARRAY] = "array",        [TW_OTHER_TILE] = "tile",
+        [TW_OTHER_BUFFERS] = "buffers", [TW_OTHER_ORDER] = "order",        [TW_OTHER_KEEP] = "keep",
+        [TW_OTHER_UNROLL] = "unroll",   [TW_OTHER_FUSION] = "fusion",      [TW_OTHER_MAPPING] = "mapping",
+        [TW_OTHER_SLIDE] = "slide"};
+    return word[kind];
+}
+
+bool tw_change_is_of_mapping(tw_change_kind kind) { return kind >= TW_OTHER_TILE; }
+
 /* What the list is made with. */
 typedef struct lister {
     const tw_machine *machine;

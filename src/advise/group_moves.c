@@ -543,6 +543,7 @@ tw_status tw_group_moves_each(const tw_plan *plan, const tw_pricing *by, const t
         l.group = &plan->mapping->group[l.g];
         TW_TRY(list_group(&l));
     }
+    if (!by) return TW_OK;
     TW_TRY(tw_spread_memo_new(plan->model, work->arena, &memo));
     for (l.g = 0; l.g < plan->mapping->n_groups; l.g++) {
         l.group = &plan->mapping->group[l.g];

@@ -27,7 +27,8 @@ typedef struct tw_group_move_sink {
     void *user;
 } tw_group_move_sink;
 
-/* Of a plan in groups. Words and mappings are made in the work's arena; `by` orders the tilings of groups that are joined or parted. */
+/* Of a plan in groups. Words and mappings are made in the work's arena; `by` orders the tilings of groups that are joined or
+ * parted; NULL: fusion is not asked for. */
 TW_NODISCARD tw_status tw_group_moves_each(const tw_plan *plan, const tw_pricing *by, const tw_work *work,
                                            tw_group_move_sink sink);
 #endif

@@ -12,7 +12,8 @@
 
 #include <math.h>
 
-enum { MOST_TOLD = 12 }; /* nobody reads more */
+enum { MOST_TOLD = 12 };     /* nobody reads more */
+enum { OF_A_PROGRAM = 500 }; /* commands that could be simulated while one program is made */
 
 typedef struct trial {
     const tw_improver *a;
@@ -33,15 +34,19 @@ tw_status tw_improver_value(const tw_improver *a, int op, const tw_machine *mach
 {
     tw_deadline limit;
     tw_deadline_init(&limit, 0, a->deadline);
-    tw_meter meter = {.limit = INT64_MAX, .stopped = is_over, .user = &limit};
+    tw_meter meter = {.limit = a->left ? *a->left : INT64_MAX, .stopped = is_over, .user = &limit};
     tw_outcome cost;
     int64_t short_by;
-    tw_arena_mark mark = tw_arena_save(a->scratch);
+    tw_diag muted = {.muted = true};
     const tw_machine *view;
+    *out = INFINITY;
+    if (tw_op_map_check(map, &a->plan->model->op[op], machine, &muted) != TW_OK) return TW_OK;
+    tw_arena_mark mark = tw_arena_save(a->scratch);
     TW_TRY(tw_machine_view(a->plan->model, op, machine, a->plan->mapping->op, a->scratch, &view));
     tw_status status =
         a->eval->cost(a->eval->user[0], &(tw_problem){a->plan->model, op, view}, map, &meter, &cost, &short_by);
     tw_arena_rewind(a->scratch, mark);
+    if (a->left) *a->left = meter.unfinished ? 0 : tw_max(0, *a->left - meter.done - OF_A_PROGRAM);
     if (status == TW_ERR_NOMEM) return status;
     *out = status == TW_OK && !meter.unfinished ? (double)tw_goals_value(a->goals, &cost).of[0] : INFINITY;
     return TW_OK;
@@ -165,7 +170,7 @@ static tw_status try_kind(trial *t, const tw_move *move, int n, double value)
         tw_move_apply(&move[i], t->program, &changed);
         TW_TRY(tw_improver_value(t->a, t->op, t->a->plan->machine, &changed, &cost));
         if (cost == INFINITY) TW_TRY(tw_improver_value(t->a, t->op, t->roomy, &changed, &roomy));
-        t->all = !tw_deadline_is_over(t->a->deadline);
+        t->all = !tw_deadline_is_over(t->a->deadline) && !(t->a->left && *t->a->left == 0);
         weigh(&inside, &move[i], cost);
         weigh(&outside, &move[i], roomy);
     }

@@ -18,6 +18,7 @@ typedef struct tw_improver {
     const tw_goals *goals; /* the first one counts */
     const tw_deadline *deadline;
     tw_arena *arena, *scratch; /* words are made in `arena` */
+    int64_t *left; /* commands that may still be simulated, NULL: any number; 0: what is asked then is not tried */
 } tw_improver;
 
 typedef struct tw_improvement {

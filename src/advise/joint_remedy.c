@@ -12,7 +12,8 @@
 
 #include <math.h>
 
-enum { MOST_TOLD = 12 }; /* changes of the mapping: nobody reads more */
+enum { MOST_TOLD = 12 };                 /* changes of the mapping: nobody reads more */
+static const int64_t of_a_program = 500; /* commands that could be simulated while one group is made */
 
 typedef struct answer { /* to a change of the mapping */
     tw_group_move move;
@@ -28,7 +29,8 @@ typedef struct trial {
     double value;            /* of the plan                                                     */
     const tw_machine *roomy; /* the machine with memories of any size                         */
     const tw_deadline *deadline;
-    bool stopped;                      /* somebody interrupted, or time is up */
+    int64_t *left; /* of hints: commands that may still be simulated; NULL: any number, and searches are made */
+    bool stopped;  /* somebody interrupted, or time is up */
     tw_arena *arena, *scratch, *bench; /* `bench`: of the program at hand */
     answer *answer;
     int n_answers;
@@ -56,7 +58,7 @@ static bool hear(void *user, const tw_progress *progress)
 {
     trial *t = user;
     if (!t->stopped && t->given->progress) t->stopped = !t->given->progress(t->given->user, progress);
-    t->stopped |= tw_deadline_is_over(t->deadline);
+    t->stopped |= tw_deadline_is_over(t->deadline) || (t->left && *t->left == 0);
     return !t->stopped;
 }
 
@@ -77,6 +79,7 @@ static tw_status measure(trial *t, const tw_machine *machine, const tw_mapping *
     tw_deadline limit;
     tw_deadline_init(&limit, 0, t->deadline);
     tw_meter meter = {.limit = 10000 + 8 * t->plan->sum.instructions, .stopped = is_over, .user = &limit};
+    if (t->left) meter.limit = tw_min(meter.limit, *t->left);
     tw_arena_mark mark = tw_arena_save(t->bench);
     const tw_joint *joint = NULL;
     tw_summary sum;
@@ -86,6 +89,7 @@ static tw_status measure(trial *t, const tw_machine *machine, const tw_mapping *
     *value = status == TW_OK && !meter.unfinished ? value_of(t->measure, &sum) : INFINITY;
     for (int m = 0; used && *value < INFINITY && m < machine->platform->n_memories; m++) used[m] = joint->used[m];
     tw_arena_rewind(t->bench, mark);
+    if (t->left) *t->left = tw_max(0, *t->left - meter.done - of_a_program * t->plan->mapping->n_groups);
     return status == TW_ERR_NOMEM ? status : TW_OK;
 }
 
@@ -220,13 +224,13 @@ static tw_status try_mapping(trial *t)
     tw_diag muted = {.muted = true, .deadline = &limit};
     const tw_work work = {t->arena, t->scratch, &muted};
     const tw_pricing by = {price, &t->measure};
-    tw_status status = tw_group_moves_each(t->plan, &by, &work, (tw_group_move_sink){try_move, t});
+    tw_status status = tw_group_moves_each(t->plan, t->left ? NULL : &by, &work, (tw_group_move_sink){try_move, t});
     bool all_tried = status == TW_OK;
     t->deadline = all;
     t->stopped = t->stopped && (tw_deadline_is_over(all) || !tw_deadline_is_over(&limit));
     if (status != TW_OK && status != TW_STOPPED) return status;
     TW_TRY(tell_answers(t));
-    if (all_tried) return TW_OK;
+    if (all_tried || t->left) return TW_OK;
     return tell(t,
                 &(tw_remedy){
                     .kind = TW_OTHER_TILE, .at = t->plan->model->name, .change = "other changes", .untried = true});
@@ -285,7 +289,7 @@ static tw_status simulate_change(void *user, const tw_remedy *change, const tw_m
     machines *all = user;
     trial *t = all->t;
     tw_remedy one = *change;
-    bool given = !t->plan->joint->search;
+    bool given = !t->plan->joint->search || t->left;
     if (given && change->kind == TW_MORE_MEMORY) return TW_OK;
     one.machine = changed;
     one.mapping = t->plan->mapping;
@@ -305,7 +309,7 @@ static tw_status simulate_change(void *user, const tw_remedy *change, const tw_m
 static tw_status try_machines(trial *t)
 {
     machines all = {.t = t};
-    bool timed = t->measure != TW_ENERGY, searches = t->plan->joint->search;
+    bool timed = t->measure != TW_ENERGY, searches = t->plan->joint->search && !t->left;
     TW_TRY(tw_changes_each(t->plan->machine, (tw_change_scope){.timed = timed, .all = true}, t->arena,
                            (tw_change_sink){simulate_change, &all}));
     for (int i = 0; i < all.n; i++) {
@@ -341,8 +345,18 @@ static tw_status try_all(trial *t)
     return TW_OK;
 }
 
-tw_status tw_joint_remedies_find(const tw_plan *plan, const tw_search_options *options, const tw_work *work,
-                                 const tw_remedy **out, int *n)
+/* Machines first: they are few. Fusion takes a search for tiles, and time that nobody counts. */
+static tw_status try_hints(trial *t)
+{
+    TW_TRY(make_roomy(t));
+    TW_TRY(try_machines(t));
+    TW_TRY(try_mapping(t));
+    sort(t->list, t->n);
+    return TW_OK;
+}
+
+static tw_status find(const tw_plan *plan, const tw_search_options *options, int64_t *left, const tw_work *work,
+                      const tw_remedy **out, int *n)
 {
     tw_deadline limit;
     tw_deadline_init(&limit, options->time_limit, work->diag->deadline);
@@ -351,6 +365,7 @@ tw_status tw_joint_remedies_find(const tw_plan *plan, const tw_search_options *o
                .options = *options,
                .measure = options->n_objectives > 0 ? options->objective[0].measure : TW_CYCLES,
                .deadline = &limit,
+               .left = left,
                .arena = work->arena,
                .scratch = work->scratch,
                .bench = tw_arena_new()};
@@ -358,9 +373,21 @@ tw_status tw_joint_remedies_find(const tw_plan *plan, const tw_search_options *o
     t.options.user = &t;
     t.options.groups = true;
     t.value = value_of(t.measure, &plan->sum);
-    tw_status status = t.bench ? try_all(&t) : TW_ERR_NOMEM;
+    tw_status status = !t.bench ? TW_ERR_NOMEM : left ? try_hints(&t) : try_all(&t);
     tw_arena_free(t.bench);
     *out = t.list;
     *n = t.n;
     return status;
+}
+
+tw_status tw_joint_remedies_find(const tw_plan *plan, const tw_search_options *options, const tw_work *work,
+                                 const tw_remedy **out, int *n)
+{
+    return find(plan, options, NULL, work, out, n);
+}
+
+tw_status tw_joint_hints_find(const tw_plan *plan, const tw_search_options *options, int64_t *left,
+                              const tw_work *work, const tw_remedy **out, int *n)
+{
+    return find(plan, options, left, work, out, n);
 }

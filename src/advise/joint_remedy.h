@@ -15,4 +15,8 @@
 /* As tw_remedies_find, of a plan in groups. */
 TW_NODISCARD tw_status tw_joint_remedies_find(const tw_plan *plan, const tw_search_options *options,
                                               const tw_work *work, const tw_remedy **out, int *n);
+/* The same with simulations of the groups as they are and of their small changes alone, of at most so many commands; *left is what is left of
+ * them. */
+TW_NODISCARD tw_status tw_joint_hints_find(const tw_plan *plan, const tw_search_options *options, int64_t *left,
+                                           const tw_work *work, const tw_remedy **out, int *n);
 #endif

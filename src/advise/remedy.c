@@ -108,9 +108,10 @@ typedef struct trial {
     tw_goals goals;
     tw_op_map *best; /* of each operator on the machine as it is: the plan's, or a better one met on the way */
     double *value;
-    bool given;  /* the mapping was: machines are changed under it, nothing is searched */
-    bool proven; /* the plan is */
-    bool counts; /* searches are only counted, none is made */
+    bool given;    /* the mapping was: machines are changed under it, nothing is searched */
+    bool proven;   /* the plan is */
+    bool counts;   /* searches are only counted, none is made */
+    int64_t *left; /* of hints: commands that may still be simulated */
     tw_arena *arena, *work;
     tried *list;
     int n;
@@ -120,7 +121,8 @@ typedef struct trial {
 static tw_improver simulator_of(const trial *t)
 {
     return (tw_improver){
-        t->plan, tw_evaluator_eval(t->asker.evaluator), &t->goals, t->asker.deadline, t->arena, t->asker.scratch};
+        t->plan, tw_evaluator_eval(t->asker.evaluator), &t->goals, t->asker.deadline, t->arena, t->asker.scratch,
+        t->left};
 }
 
 /* The first objective of a mapping; INFINITY where it is not possible. */
@@ -252,11 +254,23 @@ static bool time_counts(const trial *t)
     return !t->plan->op[0].timeline.has_waits || first == TW_CYCLES || first == TW_EDP;
 }
 
+/* Whether the engine takes a twentieth of the critical paths, where these are known. */
+static bool is_critical(const tw_plan *plan, const char *engine)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < plan->model->n_ops; i++)
+        for (int e = 0; e < plan->op[i].program.machine->n_engines; e++)
+            if (strcmp(plan->op[i].program.machine->engine[e].name, engine) == 0)
+                sum += plan->op[i].timeline.engine[e].critical_cycles;
+    return !plan->op[0].timeline.has_waits || sum >= plan->sum.cycles / 20;
+}
+
 /* A tw_change_sink. A larger memory changes nothing for a mapping that fits. */
 static tw_status try_change(void *user, const tw_remedy *change, const tw_machine *changed)
 {
     trial *t = user;
     if (t->given && change->kind == TW_MORE_MEMORY) return TW_OK;
+    if (t->left && (*t->left == 0 || !is_critical(t->plan, change->at))) return TW_OK;
     return answer(t, *change, changed, &t->asker.options, -1);
 }
 
@@ -604,6 +618,70 @@ tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options
     tw_status status = t.work ? begin(&t, options, &limit, work->scratch) : TW_ERR_NOMEM;
     if (status == TW_OK) status = try_all(&t);
     if (status == TW_OK) status = finish(&t, out, n);
+    tw_evaluator_free(t.asker.evaluator);
+    tw_arena_free(t.work);
+    return status;
+}
+
+/* ---- hints ---- */
+
+/* The next one that helps behind the first `from`: of the machine, elsewhere than there, or of the mapping; -1: none does. */
+static int next_hint(const tw_remedy *list, int n, bool of_mapping, const char *elsewhere)
+{
+    static const double worth = 0.01;
+    for (int i = 0; i < n; i++)
+        if (list[i].feasible && list[i].gain >= worth && tw_change_is_of_mapping(list[i].kind) == of_mapping &&
+            !(elsewhere && strcmp(list[i].at, elsewhere) == 0))
+            return i;
+    return -1;
+}
+
+/* Of a sorted list, those worth telling, the best first. */
+static tw_status choose(const tw_remedy *list, int n, tw_arena *arena, const tw_remedy **out, int *n_out)
+{
+    tw_remedy *chosen;
+    int machine = next_hint(list, n, false, NULL), mapping = next_hint(list, n, true, NULL), m = 0;
+    int other = machine >= 0 ? next_hint(list, n, false, list[machine].at) : -1;
+    TW_ALLOC(arena, chosen, TW_MAX_HINTS);
+    for (int i = 0; i < n; i++)
+        if (i == machine || i == mapping || i == other) chosen[m++] = list[i];
+    *out = chosen;
+    *n_out = m;
+    return TW_OK;
+}
+
+/* Changes of the machine, then, unless nothing better exists, single changes of the mapping. */
+static tw_status try_hints(trial *t)
+{
+    bool proven = true;
+    for (int i = 0; i < t->plan->model->n_ops; i++)
+        proven = proven && t->plan->op[i].searched && t->plan->op[i].search.proven;
+    TW_TRY(try_machines(t));
+    for (int op = 0; op < t->plan->model->n_ops && !proven && *t->left > 0; op++) TW_TRY(try_single_changes(t, op));
+    return TW_OK;
+}
+
+tw_status tw_hints_find(const tw_plan *plan, const tw_search_options *options, const tw_work *work,
+                        const tw_remedy **out, int *n)
+{
+    int64_t left = TW_HINT_COMMANDS;
+    tw_search_options own = *options;
+    const tw_remedy *list = NULL;
+    int n_list = 0;
+    own.n_threads = 1;
+    own.progress = NULL;
+    *out = NULL;
+    *n = 0;
+    if (plan->sum.instructions > TW_HINT_COMMANDS / 4) return TW_OK;
+    if (plan->joint) {
+        TW_TRY(tw_joint_hints_find(plan, &own, &left, work, &list, &n_list));
+        return choose(list, n_list, work->arena, out, n);
+    }
+    trial t = {.plan = plan, .given = true, .left = &left, .arena = work->arena, .work = tw_arena_new()};
+    tw_status status = t.work ? begin(&t, &own, work->diag->deadline, work->scratch) : TW_ERR_NOMEM;
+    if (status == TW_OK) status = try_hints(&t);
+    if (status == TW_OK) status = finish(&t, &list, &n_list);
+    if (status == TW_OK) status = choose(list, n_list, work->arena, out, n);
     tw_evaluator_free(t.asker.evaluator);
     tw_arena_free(t.work);
     return status;

@@ -39,6 +39,7 @@ follows energy_fj plan matmul:64x64x64,dtype=i8 kpu-edge --objective=energy --bu
 "$tw" plan matmul:96x64x128,dtype=i8 -m npu-like --budget=500 --no-verify --quiet -o given >/dev/null 2>&1
 sed 's/\(sizes: {[^}]*m: \)[0-9]*/\18/' given/mapping.yaml >given.yaml
 follows cycles eval matmul:96x64x128,dtype=i8 npu-like --mapping=given.yaml
+follows cycles eval matmul:128x128x512 tick-100k --mapping="$source"/examples/02-reduction/mapping.yaml
 
 # ---- groups ----
 cat >chain.yaml <<'END'
@@ -67,6 +68,12 @@ folder=$source/examples
 follows cycles eval "$folder"/11-two-cores/workload.yaml "$folder"/11-two-cores/machine.yaml --mapping="$folder"/11-two-cores/mapping.yaml
 follows cycles eval conv:16x14x14,out=32,kernel=3,pad=1,dtype=i8 "$folder"/12-lanes/machine.yaml --mapping="$folder"/12-lanes/mapping.yaml
 follows cycles eval "$folder"/13-fused-convolutions/workload.yaml "$folder"/13-fused-convolutions/machine.yaml --mapping="$folder"/13-fused-convolutions/mapping.yaml
+
+# ---- the first screen ----
+expect 0 eval matmul:128x128x128,dtype=i8 -m kpu --mapping="$folder"/06-kpu/mapping.yaml --no-verify; narrow out.txt
+says out.txt "  advice      array: rows 32, not 16 -> 5'558 cycles, 42% less"
+says out.txt "which has 4'096 -> 8'690 cycles, 10% less"
+expect 0 plan chain.yaml -m bus.yaml --no-verify -o first; narrow out.txt; says out.txt "  advice      "
 
 # ---- a network: planned again on each machine ----
 rm -rf asked

@@ -374,7 +374,9 @@ tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_v
     TW_TRY(tw_network_tables_print(plan, verdict, options, scratch, &p->line));
     if (options->brief) {
         tw_line_end(&p->line);
-        tw_more_print(&p->line, !options->remedy && first_search(p) != NULL, "all facts, layers and memories");
+        tw_more_print(&p->line,
+                      !options->remedy && first_search(p) != NULL ? "--explain tries what would help; " : "",
+                      "all facts, layers and memories");
     }
     TW_TRY(tw_line_status(&p->line));
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the report");
