@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DATA_MAX = 256 };
+enum { DATA_MAX = 256, NET_HINTS = 3 };
 typedef struct data_list {
     tw_network_data all[DATA_MAX];
     int n;
@@ -36,9 +36,12 @@ typedef struct net_session {
     const tw_network_remedy *remedy; /* NULL: nobody asked                          */
     tw_remedy *summed;               /* the same, of the whole network alone        */
     progress progress;
-    const char *doing;  /* "planning", "running" */
-    int n_to_plan;      /* searches that are still to be made, and the run */
-    bool runs;          /* after planning                                  */
+    const char *doing;         /* "planning", "running" */
+    int n_to_plan;             /* searches that are still to be made, and the run */
+    bool runs;                 /* after planning                                  */
+    tw_remedy hint[NET_HINTS]; /* for the first screen: of the layer that takes longest */
+    char *hint_change[NET_HINTS];
+    int n_hints;
     output_batch files; /* written, but not under their names yet */
     bool left_out[8];   /* of the files below: there was no time for it, or one machine has no table of costs */
 } net_session;
@@ -519,6 +522,42 @@ static tw_status print_stage(net_session *s, FILE *out)
     return status == TW_OK ? tw_machine_print_to(s->ctx, machine, out) : status;
 }
 
+/* The layer whose steps take longest, -1: there is no plan. */
+static int slowest_layer(const tw_network_plan *plan)
+{
+    int best = -1;
+    int64_t most = 0;
+    for (int i = 0; i < tw_network_plan_n_layers(plan); i++) {
+        tw_layer_info layer = tw_network_plan_layer(plan, i);
+        int64_t cycles = layer.plan ? tw_plan_summary(layer.plan)->cycles * layer.n_steps : 0;
+        if (cycles > most) best = i, most = cycles;
+    }
+    return best;
+}
+
+/* What is known without a search about the layer that takes longest: its name stands before each. */
+static tw_status find_hints(net_session *s)
+{
+    int slowest = slowest_layer(s->plan[0]), n;
+    const tw_remedy *found;
+    tw_search_options search = s->options->search;
+    if (slowest < 0 || !s->options->print.brief || s->options->explain || progress_was_stopped()) return TW_OK;
+    tw_layer_info layer = tw_network_plan_layer(s->plan[0], slowest);
+    tw_search_options_aim(s->machine, &search);
+    tw_status status = tw_plan_hints(s->ctx, layer.plan, &search, &found, &n);
+    for (int i = 0; status == TW_OK && i < n && i < NET_HINTS; i++) {
+        bool of_mapping = tw_change_is_of_mapping(found[i].kind);
+        s->hint[i] = found[i];
+        s->hint[i].at = layer.name;
+        if (asprintf(&s->hint_change[i], "this layer alone, %s%s%s", of_mapping ? "" : found[i].at,
+                     of_mapping ? "" : ": ", found[i].change) < 0)
+            return TW_ERR_NOMEM;
+        s->hint[i].change = s->hint_change[i];
+        s->n_hints = i + 1;
+    }
+    return status;
+}
+
 static tw_status print_it(net_session *s, FILE *out)
 {
     const cli_options *o = s->options;
@@ -529,6 +568,10 @@ static tw_status print_it(net_session *s, FILE *out)
     tw_print_options how = o->print;
     how.remedy = s->summed;
     how.n_remedies = s->n_remedies;
+    tw_status status = find_hints(s);
+    if (status != TW_OK) return status;
+    how.hint = s->n_hints > 0 ? s->hint : NULL;
+    how.n_hints = s->n_hints;
     return tw_network_print_text(s->ctx, s->plan[0], s->verdict, &how, out);
 }
 
@@ -664,6 +707,7 @@ static int with_session(const cli_options *options, int (*walk)(net_session *s))
     output_batch_drop(&s->files); /* what is not in place by now must not appear */
     tw_context_free(s->ctx);
     free(s->summed);
+    for (int i = 0; i < s->n_hints; i++) free(s->hint_change[i]);
     free(s);
     return code;
 }

@@ -75,6 +75,8 @@ says out.txt "  advice      array: rows 32, not 16 -> 5'558 cycles, 42% less"
 says out.txt "which has 4'096 -> 8'690 cycles, 10% less"
 expect 0 plan chain.yaml -m bus.yaml --no-verify -o first; narrow out.txt; says out.txt "  advice      "
 
+expect 0 plan "$folder"/09-network/digits.onnx -m snitch --dim=batch=1 --budget=2000; narrow out.txt; says out.txt "  advice      conv3: this layer alone, cores: half the time"
+
 # ---- a network: planned again on each machine ----
 rm -rf asked
 expect 0 plan "$folder"/09-network/digits.onnx -m snitch --dim=batch=1 --budget=2000 --explain -o asked
