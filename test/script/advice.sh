@@ -69,6 +69,12 @@ follows cycles eval "$folder"/11-two-cores/workload.yaml "$folder"/11-two-cores/
 follows cycles eval conv:16x14x14,out=32,kernel=3,pad=1,dtype=i8 "$folder"/12-lanes/machine.yaml --mapping="$folder"/12-lanes/mapping.yaml
 follows cycles eval "$folder"/13-fused-convolutions/workload.yaml "$folder"/13-fused-convolutions/machine.yaml --mapping="$folder"/13-fused-convolutions/mapping.yaml
 
+# ---- Ctrl-C keeps what was found ----
+timeout --foreground --preserve-status -s INT 1.5 "$tw" plan chain.yaml -m bus.yaml --explain --no-verify -o stopped >out.txt 2>err.txt
+[ $? = 0 ] || fail "an interrupted --explain does not end well"
+valid_json stopped/plan.json
+grep -q interrupted err.txt && ! grep -q '"tried": false' stopped/plan.json && fail "nothing is said of what was not tried"
+
 # ---- the first screen ----
 expect 0 eval matmul:128x128x128,dtype=i8 -m kpu --mapping="$folder"/06-kpu/mapping.yaml --no-verify; narrow out.txt
 says out.txt "  advice      array: rows 32, not 16 -> 5'558 cycles, 42% less"
