@@ -26,13 +26,10 @@ static tw_status search(session *s)
     return status;
 }
 
-/* What is asked about single operators is asked of layers: what would help them, and code. */
-static bool is_about_layers(const session *s) { return s->options->explain || s->options->target; }
-
 tw_status find_plan(session *s)
 {
     cache_slot slot;
-    s->search.groups = !s->options->layers && !is_about_layers(s);
+    s->search.groups = !s->options->layers && !s->options->target; /* code is of layers */
     cache_slot_init(&slot, s);
     s->cached = cache_load(&slot, s, &s->plan);
     tw_status status = s->cached ? TW_OK : search(s);
@@ -52,15 +49,15 @@ tw_status find_lowered(session *s)
     return status;
 }
 
-/* For advice about a mapping that was given, unless the user says otherwise. */
-static const double seconds_of_advice = 10;
+/* For advice, unless the user says otherwise: about a mapping that was given, which is simulated, and about a plan, which is searched. */
+static const double seconds_of_given = 10, seconds_of_found = 30;
 
 tw_status find_remedies(session *s)
 {
     progress p;
     static const tw_remedy nothing = {0}; /* not NULL: somebody asked */
     tw_search_options options = watched_options(s, 1, &p);
-    if (s->mapping && options.time_limit <= 0) options.time_limit = seconds_of_advice;
+    if (options.time_limit <= 0) options.time_limit = s->mapping ? seconds_of_given : seconds_of_found;
     options.pareto = false; /* of the front, the plan is the best in the first objective */
     progress_begin(&p, s->ctx, s->model, s->options->quiet);
     if (progress_was_stopped()) tw_context_interrupt(s->ctx); /* each is then said to be not tried */
@@ -70,3 +67,5 @@ tw_status find_remedies(session *s)
     if (status == TW_OK && s->n_remedies == 0) s->remedy = &nothing;
     return status;
 }
+
+tw_status find_hints(session *s) { return tw_plan_hints(s->ctx, s->plan, &s->search, &s->hint, &s->n_hints); }

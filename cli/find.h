@@ -9,4 +9,6 @@ tw_status find_plan(session *s);
 tw_status find_lowered(session *s);
 /* Fills s->remedy: what changes of the machine would give. Whoever stopped the search wants to wait no longer: none. */
 tw_status find_remedies(session *s);
+/* Fills s->hint: what is known without a search. */
+tw_status find_hints(session *s);
 #endif

@@ -1,5 +1,6 @@
 /* cli/network.c - see network.h. */
 #include "network.h"
+#include "advice.h"
 #include "busy.h"
 #include "fence.h"
 #include "finish.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DATA_MAX = 256 };
+enum { DATA_MAX = 256, NET_HINTS = 3 };
 typedef struct data_list {
     tw_network_data all[DATA_MAX];
     int n;
@@ -35,9 +36,12 @@ typedef struct net_session {
     const tw_network_remedy *remedy; /* NULL: nobody asked                          */
     tw_remedy *summed;               /* the same, of the whole network alone        */
     progress progress;
-    const char *doing;  /* "planning", "running" */
-    int n_to_plan;      /* searches that are still to be made, and the run */
-    bool runs;          /* after planning                                  */
+    const char *doing;         /* "planning", "running" */
+    int n_to_plan;             /* searches that are still to be made, and the run */
+    bool runs;                 /* after planning                                  */
+    tw_remedy hint[NET_HINTS]; /* for the first screen: of the layer that takes longest */
+    char *hint_change[NET_HINTS];
+    int n_hints;
     output_batch files; /* written, but not under their names yet */
     bool left_out[8];   /* of the files below: there was no time for it, or one machine has no table of costs */
 } net_session;
@@ -441,6 +445,12 @@ static int write_output(net_session *s, int i)
     return finish_file(s, name, &file, tw_network_data_write(s->ctx, &s->verdict->output[i], file.stream));
 }
 
+static advice advice_of(const net_session *s)
+{
+    const cli_options *o = s->options;
+    return (advice){s->ctx, o->folder, o->workload, o->machine, NULL, s->machine, s->summed, s->n_remedies};
+}
+
 static int write_files(net_session *s)
 {
     const char *folder = s->options->folder;
@@ -452,7 +462,8 @@ static int write_files(net_session *s)
     }
     for (int i = 0; i < N_FILES && code == EXIT_DONE; i++) code = write_file(s, i);
     for (int i = 0; s->verdict && i < s->verdict->n_outputs && code == EXIT_DONE; i++) code = write_output(s, i);
-    return code;
+    const advice advised = advice_of(s);
+    return code == EXIT_DONE ? advice_write(&advised, &s->files) : code;
 }
 
 /* The trace of all steps, if one is asked for. */
@@ -512,6 +523,42 @@ static tw_status print_stage(net_session *s, FILE *out)
     return status == TW_OK ? tw_machine_print_to(s->ctx, machine, out) : status;
 }
 
+/* The layer whose steps take longest, -1: there is no plan. */
+static int slowest_layer(const tw_network_plan *plan)
+{
+    int best = -1;
+    int64_t most = 0;
+    for (int i = 0; i < tw_network_plan_n_layers(plan); i++) {
+        tw_layer_info layer = tw_network_plan_layer(plan, i);
+        int64_t cycles = layer.plan ? tw_plan_summary(layer.plan)->cycles * layer.n_steps : 0;
+        if (cycles > most) best = i, most = cycles;
+    }
+    return best;
+}
+
+/* What is known without a search about the layer that takes longest: its name stands before each. */
+static tw_status find_hints(net_session *s)
+{
+    int slowest = slowest_layer(s->plan[0]), n;
+    const tw_remedy *found;
+    tw_search_options search = s->options->search;
+    if (slowest < 0 || !s->options->print.brief || s->options->explain || progress_was_stopped()) return TW_OK;
+    tw_layer_info layer = tw_network_plan_layer(s->plan[0], slowest);
+    tw_search_options_aim(s->machine, &search);
+    tw_status status = tw_plan_hints(s->ctx, layer.plan, &search, &found, &n);
+    for (int i = 0; status == TW_OK && i < n && i < NET_HINTS; i++) {
+        bool of_mapping = tw_change_is_of_mapping(found[i].kind);
+        s->hint[i] = found[i];
+        s->hint[i].at = layer.name;
+        if (asprintf(&s->hint_change[i], "this layer alone, %s%s%s", of_mapping ? "" : found[i].at,
+                     of_mapping ? "" : ": ", found[i].change) < 0)
+            return TW_ERR_NOMEM;
+        s->hint[i].change = s->hint_change[i];
+        s->n_hints = i + 1;
+    }
+    return status;
+}
+
 static tw_status print_it(net_session *s, FILE *out)
 {
     const cli_options *o = s->options;
@@ -522,6 +569,10 @@ static tw_status print_it(net_session *s, FILE *out)
     tw_print_options how = o->print;
     how.remedy = s->summed;
     how.n_remedies = s->n_remedies;
+    tw_status status = find_hints(s);
+    if (status != TW_OK) return status;
+    how.hint = s->n_hints > 0 ? s->hint : NULL;
+    how.n_hints = s->n_hints;
     return tw_network_print_text(s->ctx, s->plan[0], s->verdict, &how, out);
 }
 
@@ -534,6 +585,8 @@ static void say_where(const void *user, FILE *out)
     bool picture = s->options->plot.file && !s->options->json && !s->options->dump && !s->options->quiet;
     if (picture) output_say_file(s->options->plot.file, out);
     if (s->options->trace && !s->options->quiet) output_say_file(s->options->trace, out);
+    const advice advised = advice_of(s);
+    if (s->options->folder && !s->options->dump && !s->options->plot.file) advice_drop_old(&advised);
     if (!s->options->folder || s->options->quiet || s->options->dump) return;
     for (int i = 0; i < N_FILES; i++)
         if (!s->left_out[i]) name[n++] = files[i].name;
@@ -541,6 +594,7 @@ static void say_where(const void *user, FILE *out)
     if (n > 0) output_say_wrote(s->options->folder, name, n, s->options->print.columns, out);
     if (results > 0)
         fprintf(out, "and the result%s as output_0.pb%s\n", results == 1 ? "" : "s", results == 1 ? "" : "..");
+    advice_say(&advised, out);
 }
 
 static int print(net_session *s)
@@ -654,6 +708,7 @@ static int with_session(const cli_options *options, int (*walk)(net_session *s))
     output_batch_drop(&s->files); /* what is not in place by now must not appear */
     tw_context_free(s->ctx);
     free(s->summed);
+    for (int i = 0; i < s->n_hints; i++) free(s->hint_change[i]);
     free(s);
     return code;
 }

@@ -289,10 +289,12 @@ static error_t hand_down(struct argp_state *state, int n_children)
         "time-limit", KEY_TIME_LIMIT, "SECONDS", 0,                            \
             "of the whole command: what is not reached by then is left out", 0 \
     }
-#define OPTION_EXPLAIN                                                                                       \
-    {                                                                                                        \
-        "explain", KEY_EXPLAIN, 0, 0,                                                                        \
-            "also which changes of the mapping and of the machine would help, each simulated: 10 seconds", 0 \
+#define OPTION_EXPLAIN                                                                                             \
+    {                                                                                                              \
+        "explain", KEY_EXPLAIN, 0, 0,                                                                              \
+            "also which changes of the mapping and of the machine would help, each simulated: 10 seconds; -o DIR " \
+            "writes each as files",                                                                                \
+            0                                                                                                      \
     }
 #define OPTION_LOWERING                                                                                       \
     {                                                                                                         \

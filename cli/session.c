@@ -1,5 +1,6 @@
 /* cli/session.c - see session.h. */
 #include "session.h"
+#include "advice.h"
 #include "busy.h"
 #include "fence.h"
 #include "find.h"
@@ -315,12 +316,20 @@ static int list_files(const session *s, named_file file[FILES_MAX])
     return n;
 }
 
+static advice advice_of(const session *s)
+{
+    const cli_options *o = s->options;
+    return (advice){s->ctx, o->folder, o->workload, o->machine, s->model, s->machine, s->remedy, s->n_remedies};
+}
+
 /* Attributes that are there from an earlier plan would look like this one's. */
 static void drop_old(const session *s)
 {
     if (!s->options->folder || !s->plan) return;
     if (!tw_plan_has_lowering(s->plan)) output_remove(s->options->folder, lowering_name);
     for (int i = 0; i < s->n_left_out; i++) output_remove(s->options->folder, s->left_out[i]);
+    const advice advised = advice_of(s);
+    advice_drop_old(&advised);
     for (int op = 0; s->options->search.pareto && op < tw_model_n_ops(s->model); op++) drop_points(s, op);
 }
 
@@ -330,6 +339,8 @@ static int write_files(session *s)
     int n = list_files(s, file), code = make_folder(s->options->folder);
     for (int i = n - 1; i >= 0 && code == EXIT_DONE; i--) /* what takes longest comes last */
         if (file[i].print) code = write_file(s, file[i].name, file[i].print);
+    const advice advised = advice_of(s);
+    if (code == EXIT_DONE) code = advice_write(&advised, &s->files);
     return code == EXIT_DONE ? write_front(s) : code;
 }
 
@@ -422,6 +433,8 @@ static tw_print_options stdout_options(const session *s)
     print.cached = s->cached && print.seconds;
     print.remedy = s->remedy;
     print.n_remedies = s->n_remedies;
+    print.hint = s->hint;
+    print.n_hints = s->n_hints;
     return print;
 }
 
@@ -473,6 +486,8 @@ static void say_where(const void *user, FILE *out)
     n = n_written;
     if (n > 0 || o->trace) fputc('\n', out);
     if (n > 0) output_say_wrote(o->folder, name, n, o->print.columns, out);
+    const advice advised = advice_of(s);
+    advice_say(&advised, out);
     if (o->trace) output_say_file(o->trace, out);
 }
 
@@ -481,14 +496,6 @@ static void say_cached(const session *s)
 {
     if (s->cached && !s->options->print.seconds && !s->options->quiet)
         complain("(from the cache; --no-cache searches anew)");
-}
-
-/* Advice is about single operators, so that groups were not asked for. */
-static void say_layers(const session *s)
-{
-    const cli_options *o = s->options;
-    if (o->explain && !o->layers && !o->quiet && !s->mapping && tw_model_n_ops(s->model) > 1)
-        complain("(--explain is about layers; without it operators may run in groups)");
 }
 
 /* What a program reads has nothing else in it. */
@@ -522,7 +529,6 @@ static int report(session *s)
     int wrong = s->options->verify ? verify(s) : EXIT_DONE;
     if (wrong != EXIT_DONE && !s->verdict) return wrong;
     say_cached(s);
-    say_layers(s);
     limit_apply_grace(s->ctx, s->options->search.time_limit);
     int code = s->options->folder ? write_files(s) : EXIT_DONE;
     if (code == EXIT_DONE) code = write_path(s, s->options->trace, print_trace_file);
@@ -562,7 +568,9 @@ static tw_status evaluate(session *s)
 static tw_status make_plan(session *s)
 {
     tw_status status = s->mapping ? evaluate(s) : find_plan(s);
-    return status == TW_OK && s->options->explain ? find_remedies(s) : status;
+    if (status == TW_OK && s->options->explain) return find_remedies(s);
+    bool shown = s->options->print.brief && !s->options->json && !s->options->quiet && !s->options->dump;
+    return status == TW_OK && shown && !progress_was_stopped() ? find_hints(s) : status;
 }
 
 /* ---- a mapping that does not fit ---- */

@@ -20,6 +20,8 @@ typedef struct session {
     bool cached;               /* the plan is an earlier search's            */
     const tw_remedy *remedy;   /* NULL: nobody asked                         */
     int n_remedies;
+    const tw_remedy *hint; /* for the first screen                       */
+    int n_hints;
     const tw_verdict **verdict; /* NULL: not verified; else one per operator */
     int n_left_out;             /* files for which there was no time         */
     const char *left_out[SESSION_FILES];

@@ -392,9 +392,11 @@ typedef enum tw_change_kind {
     TW_OTHER_UNROLL,
     TW_OTHER_FUSION,
     TW_OTHER_MAPPING, /* the one that a search finds                                                     */
+    TW_OTHER_SLIDE,   /* of groups: what two tiles share is kept, or not                                 */
     TW_N_CHANGES
 } tw_change_kind;
-/* "memory", "bandwidth", "channels", "buffer limit", "array", "tile", "buffers", "order", "keep", "unroll", "fusion", "mapping" */
+/* "memory", "bandwidth", "channels", "buffer limit", "array", "tile", "buffers", "order", "keep", "unroll", "fusion", "mapping",
+ * "slide" */
 TW_API const char *tw_change_word(tw_change_kind kind);
 /* Whether it is the mapping that is changed, and not the machine. */
 TW_API bool tw_change_is_of_mapping(tw_change_kind kind);
@@ -408,6 +410,9 @@ typedef struct tw_remedy {
                            was not proven and these searches met a better                            */
     bool proven;        /* both searches ended with a proof                                         */
     bool untried;       /* time was up, or somebody interrupted, before its search ended: the others say nothing */
+    /* What was simulated: evaluating `mapping` on `machine` gives `value`. They live as long as the context. */
+    const tw_machine *machine; /* NULL: as it is                                                     */
+    const tw_mapping *mapping; /* NULL: the plan's, or there is none                                 */
 } tw_remedy;
 /* Of a plan that tw_plan_search made with these options: every change of the machine that may help, searched for again. Of a plan
  * of a given mapping: every change of the machine with that mapping, simulated; the single changes of the mapping that help, a
@@ -415,6 +420,10 @@ typedef struct tw_remedy {
  * behind the others. */
 TW_API TW_NODISCARD tw_status tw_plan_remedies(tw_context *ctx, const tw_plan *plan,
                                                const tw_search_options *options, const tw_remedy **out, int *n);
+/* Up to three changes of the machine or of the mapping that help, simulated and not searched: takes some milliseconds, and of plans of more than
+ * 75'000 instructions tells nothing. The objective is that of the options. */
+TW_API TW_NODISCARD tw_status tw_plan_hints(tw_context *ctx, const tw_plan *plan, const tw_search_options *options,
+                                            const tw_remedy **out, int *n);
 
 typedef struct tw_summary { /* of one operator or, by tw_plan_summary, of all in sequence           */
     int64_t ticks;          /* rows, the nested ones expanded: time when every row takes 1; async: 0 */
@@ -680,6 +689,8 @@ typedef struct tw_print_options {
     const tw_remedy *remedy;   /* NULL: nobody asked                                                */
     int64_t first_row, n_rows; /* window of the tick table; n_rows 0: a screenful, -1: all          */
     bool brief;                /* text: what a person wants to know first, on one screen            */
+    int n_hints;               /* text, brief: as tw_plan_hints gave them                           */
+    const tw_remedy *hint;
 } tw_print_options;
 #define TW_PRINT_OPTIONS_INIT TW_SIZED(tw_print_options)
 /* `verdict` may be NULL, or hold one entry per operator. */

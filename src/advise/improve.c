@@ -5,13 +5,15 @@
 #include "advise/improve.h"
 
 #include "advise/moves.h"
+#include "machine/vary.h"
 #include "plan/links.h"
 #include "plan/placing.h"
 #include "write/number.h"
 
 #include <math.h>
 
-enum { MOST_TOLD = 12 }; /* nobody reads more */
+enum { MOST_TOLD = 12 };     /* nobody reads more */
+enum { OF_A_PROGRAM = 500 }; /* commands that could be simulated while one program is made */
 
 typedef struct trial {
     const tw_improver *a;
@@ -32,15 +34,19 @@ tw_status tw_improver_value(const tw_improver *a, int op, const tw_machine *mach
 {
     tw_deadline limit;
     tw_deadline_init(&limit, 0, a->deadline);
-    tw_meter meter = {.limit = INT64_MAX, .stopped = is_over, .user = &limit};
+    tw_meter meter = {.limit = a->left ? *a->left : INT64_MAX, .stopped = is_over, .user = &limit};
     tw_outcome cost;
     int64_t short_by;
-    tw_arena_mark mark = tw_arena_save(a->scratch);
+    tw_diag muted = {.muted = true};
     const tw_machine *view;
+    *out = INFINITY;
+    if (tw_op_map_check(map, &a->plan->model->op[op], machine, &muted) != TW_OK) return TW_OK;
+    tw_arena_mark mark = tw_arena_save(a->scratch);
     TW_TRY(tw_machine_view(a->plan->model, op, machine, a->plan->mapping->op, a->scratch, &view));
     tw_status status =
         a->eval->cost(a->eval->user[0], &(tw_problem){a->plan->model, op, view}, map, &meter, &cost, &short_by);
     tw_arena_rewind(a->scratch, mark);
+    if (a->left) *a->left = meter.unfinished ? 0 : tw_max(0, *a->left - meter.done - OF_A_PROGRAM);
     if (status == TW_ERR_NOMEM) return status;
     *out = status == TW_OK && !meter.unfinished ? (double)tw_goals_value(a->goals, &cost).of[0] : INFINITY;
     return TW_OK;
@@ -48,19 +54,21 @@ tw_status tw_improver_value(const tw_improver *a, int op, const tw_machine *mach
 
 static tw_status make_roomy(const tw_machine *machine, tw_arena *arena, const tw_machine **out)
 {
-    tw_machine *roomy;
-    TW_ALLOC(arena, roomy, 1);
-    *roomy = *machine;
-    for (int m = 1; m < roomy->n_memories; m++) roomy->memory[m].size = TW_UNLIMITED;
-    *out = roomy;
+    tw_variant roomy;
+    TW_TRY(tw_variant_of(machine, arena, &roomy));
+    for (int m = 1; m < machine->n_memories; m++)
+        tw_variant_set_size(&roomy, tw_variant_memory(&roomy, m), TW_UNLIMITED);
+    *out = roomy.machine;
     return TW_OK;
 }
 
 /* ---- words ---- */
 
-/* "; needs 8'192 bytes of fabric, which has 4'096, and 64 of l1, which has 32": of every memory that is too small. */
-static tw_status describe_need(const trial *t, const tw_op_map *map, tw_text *out)
+/* "; needs 8'192 bytes of fabric, which has 4'096, and 64 of l1, which has 32": of every memory that is too small; and the machine where none
+ * is. */
+static tw_status describe_need(const trial *t, const tw_op_map *map, tw_text *out, const tw_machine **larger)
 {
+    tw_variant enough;
     const tw_plan *plan = t->a->plan;
     tw_diag muted = {.muted = true};
     tw_program program;
@@ -68,11 +76,14 @@ static tw_status describe_need(const trial *t, const tw_op_map *map, tw_text *ou
     int n = 0;
     TW_TRY(tw_machine_view(plan->model, t->op, t->roomy, plan->mapping->op, t->a->scratch, &view));
     TW_TRY(tw_program_build(&(tw_problem){plan->model, t->op, view}, map, t->a->scratch, &muted, &program));
+    TW_TRY(tw_variant_of(plan->machine, t->a->arena, &enough));
+    *larger = enough.machine;
     for (int m = 1; m < view->n_memories; m++) {
         const tw_memory *memory = &plan->machine->memory[m];
         int64_t need;
         TW_TRY(tw_group_need(&program, m, t->a->scratch, &need));
         if (need <= memory->size) continue;
+        tw_variant_set_size(&enough, tw_variant_memory(&enough, m), need);
         tw_text_printf(out, "%s%s%s%s of %s, which has %s", n == 0 ? "; needs " : ", and ", TW_GROUPED(need),
                        n == 0 ? " " : "", n == 0 ? tw_unit_plural(plan->machine->unit) : "", memory->name,
                        TW_GROUPED(memory->size));
@@ -89,17 +100,17 @@ static void describe_buffers(const trial *t, const tw_move *move, tw_text *out)
 }
 
 /* "n in l2: 240, not 120" and what it needs. */
-static tw_status describe(const trial *t, const tw_move *move, const tw_op_map *map, bool fits, const char **out)
+static tw_status describe(const trial *t, const tw_move *move, const tw_op_map *map, bool fits, tw_improvement *out)
 {
     tw_edit edit = {0};
     tw_text text = {0};
     TW_TRY(tw_move_describe(move, t->program, t->a->scratch, &edit));
     tw_text_printf(&text, "%s: %s, not %s", edit.what, edit.to, edit.from);
     describe_buffers(t, move, &text);
-    tw_status status = fits ? TW_OK : describe_need(t, map, &text);
-    *out = status == TW_OK && !text.failed ? tw_arena_strndup(t->a->arena, text.bytes, text.len) : NULL;
+    tw_status status = fits ? TW_OK : describe_need(t, map, &text, &out->machine);
+    out->change = status == TW_OK && !text.failed ? tw_arena_strndup(t->a->arena, text.bytes, text.len) : NULL;
     tw_text_release(&text);
-    return status != TW_OK ? status : *out ? TW_OK : TW_ERR_NOMEM;
+    return status != TW_OK ? status : out->change ? TW_OK : TW_ERR_NOMEM;
 }
 
 /* ---- all of them ---- */
@@ -123,10 +134,14 @@ static tw_status keep(trial *t, const tw_move *move, const tw_op_map *map, bool 
     while (at > 0 && t->best[at - 1].value > value) at--;
     if (at == MOST_TOLD) return TW_OK;
     tw_arena_mark mark = tw_arena_save(t->a->scratch);
-    tw_status status = describe(t, move, map, fits, &action.change);
+    tw_status status = describe(t, move, map, fits, &action);
     tw_arena_rewind(t->a->scratch, mark);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
     TW_TRY(status);
+    tw_op_map *own;
+    TW_ALLOC(t->a->arena, own, 1);
+    *own = *map;
+    action.map = own;
     t->n = (int)tw_min(t->n + 1, MOST_TOLD);
     for (int i = t->n - 1; i > at; i--) t->best[i] = t->best[i - 1];
     t->best[at] = action;
@@ -155,7 +170,7 @@ static tw_status try_kind(trial *t, const tw_move *move, int n, double value)
         tw_move_apply(&move[i], t->program, &changed);
         TW_TRY(tw_improver_value(t->a, t->op, t->a->plan->machine, &changed, &cost));
         if (cost == INFINITY) TW_TRY(tw_improver_value(t->a, t->op, t->roomy, &changed, &roomy));
-        t->all = !tw_deadline_is_over(t->a->deadline);
+        t->all = !tw_deadline_is_over(t->a->deadline) && !(t->a->left && *t->a->left == 0);
         weigh(&inside, &move[i], cost);
         weigh(&outside, &move[i], roomy);
     }

@@ -18,12 +18,15 @@ typedef struct tw_improver {
     const tw_goals *goals; /* the first one counts */
     const tw_deadline *deadline;
     tw_arena *arena, *scratch; /* words are made in `arena` */
+    int64_t *left; /* commands that may still be simulated, NULL: any number; 0: what is asked then is not tried */
 } tw_improver;
 
 typedef struct tw_improvement {
     tw_change_kind kind;
     const char *change;
-    double value; /* of the operator */
+    double value;              /* of the operator */
+    const tw_op_map *map;      /* with the change                                             */
+    const tw_machine *machine; /* with memories that are just large enough for it; NULL: they are */
 } tw_improvement;
 
 /* The first goal of the operator with this mapping on this machine; INFINITY: it does not fit, or is no mapping. */

@@ -8,12 +8,10 @@
 #include "write/grow.h"
 #include "write/number.h"
 
-#include <math.h>
 #include <string.h>
 
 typedef struct asked {
     tw_network_remedy remedy;
-    tw_machine machine;
     double weight; /* the larger, the sooner it is asked */
 } asked;
 
@@ -78,8 +76,9 @@ static tw_status collect(void *user, const tw_remedy *change, const tw_machine *
     trial *t = user;
     asked *one;
     TW_ALLOC(t->work, one, 1);
-    *one = (asked){.remedy.all = *change, .machine = *changed, .weight = weight_of(t, change)};
+    *one = (asked){.remedy.all = *change, .weight = weight_of(t, change)};
     one->remedy.all.untried = true;
+    one->remedy.all.machine = changed;
     t->list = tw_grow(t->work, t->list, t->n, &t->room, sizeof *t->list);
     if (!t->list) return TW_ERR_NOMEM;
     int at = t->n++;
@@ -142,20 +141,20 @@ static bool hear(void *user, const tw_network_progress *progress)
     return !t->interrupted && !tw_deadline_is_over(t->deadline);
 }
 
-/* Plans the network on the changed machine; each change that is still to come has as much time as this one. */
-static tw_status ask(trial *t, asked *one, int n_left)
+/* Plans the network on the changed machine, as `plan` would: within a share of the time it would find less than it promises. What
+ * is not finished when time is up is no answer. */
+static tw_status ask(trial *t, asked *one)
 {
     tw_context *own = tw_context_new();
     const tw_network_plan *plan;
     tw_network_search_options options = *t->options;
     tw_search_options search = *t->options->search;
-    double left = tw_deadline_left(t->deadline);
     if (!own) return TW_ERR_NOMEM;
-    search.time_limit = isfinite(left) ? fmax(left / n_left, 0.01) : 0;
+    search.time_limit = 0;
     options.search = &search;
     options.progress = hear;
     options.user = t;
-    tw_status status = tw_network_build(own, t->plan->network, &one->machine, &options, NULL, &plan);
+    tw_status status = tw_network_build(own, t->plan->network, one->remedy.all.machine, &options, NULL, &plan);
     t->interrupted |= tw_deadline_is_over(t->deadline);
     if (status == TW_OK && !t->interrupted) status = settle(t, one, plan);
     tw_context_free(own);
@@ -184,9 +183,10 @@ static tw_status try_all(trial *t)
     int n_layers = t->plan->network->layers.n;
     TW_ALLOC(t->work, t->had, n_layers);
     for (int i = 0; i < n_layers; i++) t->had[i] = layer_value(t, t->plan, i);
-    TW_TRY(tw_changes_each(t->plan->machine, !t->energy, t->arena, (tw_change_sink){collect, t}));
+    TW_TRY(tw_changes_each(t->plan->machine, (tw_change_scope){.timed = !t->energy}, t->arena,
+                           (tw_change_sink){collect, t}));
     for (int i = 0; i < t->n && !t->interrupted && !tw_deadline_is_over(t->deadline); i++)
-        TW_TRY(ask(t, t->list[i], t->n - i));
+        TW_TRY(ask(t, t->list[i]));
     return TW_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include "advise/change.h"
 #include "advise/improve.h"
+#include "advise/joint_remedy.h"
 #include "mapping/fusion.h"
 #include "plan/placing.h"
 
@@ -49,6 +50,7 @@ static tw_status asker_init(asker *a, const tw_search_options *options, const tw
     a->options.pareto = false;
     a->options.n_objectives = (int)tw_min(options->n_objectives, 1);
     a->options.within = NULL;
+    a->options.groups = false; /* what is asked is about single operators */
     a->options.progress = ask_progress;
     a->options.user = a;
     return a->evaluator ? TW_OK : TW_ERR_NOMEM;
@@ -97,6 +99,7 @@ typedef struct tried {
     const tw_machine *machine;
     double *value; /* of each operator, INFINITY: nothing was found */
     bool *proven;
+    tw_op_map *map; /* of each operator; NULL: the remedy has a mapping of all */
 } tried;
 
 typedef struct trial {
@@ -105,9 +108,10 @@ typedef struct trial {
     tw_goals goals;
     tw_op_map *best; /* of each operator on the machine as it is: the plan's, or a better one met on the way */
     double *value;
-    bool given;  /* the mapping was: machines are changed under it, nothing is searched */
-    bool proven; /* the plan is */
-    bool counts; /* searches are only counted, none is made */
+    bool given;    /* the mapping was: machines are changed under it, nothing is searched */
+    bool proven;   /* the plan is */
+    bool counts;   /* searches are only counted, none is made */
+    int64_t *left; /* of hints: commands that may still be simulated */
     tw_arena *arena, *work;
     tried *list;
     int n;
@@ -117,7 +121,8 @@ typedef struct trial {
 static tw_improver simulator_of(const trial *t)
 {
     return (tw_improver){
-        t->plan, tw_evaluator_eval(t->asker.evaluator), &t->goals, t->asker.deadline, t->arena, t->asker.scratch};
+        t->plan, tw_evaluator_eval(t->asker.evaluator), &t->goals, t->asker.deadline, t->arena, t->asker.scratch,
+        t->left};
 }
 
 /* The first objective of a mapping; INFINITY where it is not possible. */
@@ -167,6 +172,7 @@ static tw_status answer_op(trial *t, int op, const tw_search_options *options, t
     if (status != TW_OK && status != TW_INFEASIBLE) return status;
     one->value[op] = status == TW_OK ? result.value[0] : INFINITY;
     one->proven[op] = result.proven;
+    one->map[op] = map;
     /* What takes more buffers than the user allows says nothing about the plan. */
     return status == TW_OK && options == &t->asker.options ? learn(t, op, &map) : TW_OK;
 }
@@ -176,18 +182,16 @@ static tw_status answer(trial *t, tw_remedy remedy, const tw_machine *machine, c
                         int only)
 {
     int n_ops = t->plan->model->n_ops;
-    tw_machine *copy;
-    tried one = {.remedy = remedy};
+    tried one = {.remedy = remedy, .machine = machine};
     if (!remedy.change) return TW_ERR_NOMEM;
     if (t->counts) t->asker.n_left += only >= 0 ? 1 : n_ops;
     if (t->counts) return TW_OK;
-    TW_ALLOC(t->work, copy, 1);
+    TW_ALLOC(t->arena, one.map, n_ops);
     TW_ALLOC(t->work, one.value, n_ops);
     TW_ALLOC(t->work, one.proven, n_ops);
-    *copy = *machine;
-    one.machine = copy;
     for (int i = 0; i < n_ops; i++) {
         one.value[i] = t->value[i];
+        one.map[i] = t->best[i];
         one.proven[i] = t->plan->op[i].search.proven;
         if (only >= 0 && only != i) continue;
         if (goes_on(t, i)) TW_TRY(answer_op(t, i, options, &one));
@@ -196,6 +200,27 @@ static tw_status answer(trial *t, tw_remedy remedy, const tw_machine *machine, c
         if (t->asker.stopped) break;
     }
     return keep(t, &one);
+}
+
+/* These mappings of all operators as one value. */
+static tw_status mapping_of(const trial *t, const tw_op_map *map, const tw_mapping **out)
+{
+    tw_mapping *mapping;
+    TW_ALLOC(t->arena, mapping, 1);
+    *mapping = (tw_mapping){t->plan->model->n_ops, map};
+    *out = mapping;
+    return TW_OK;
+}
+
+/* The plan's mapping with this one for an operator. */
+static tw_status mapping_with(const trial *t, int op, const tw_op_map *map, const tw_mapping **out)
+{
+    int n_ops = t->plan->model->n_ops;
+    tw_op_map *all;
+    TW_ALLOC(t->arena, all, n_ops);
+    memcpy(all, t->plan->mapping->op, (size_t)n_ops * sizeof *all);
+    all[op] = *map;
+    return mapping_of(t, all, out);
 }
 
 /* The sum over the operators. Where a search gave up, the best mapping of the machine as it is still counts. */
@@ -208,6 +233,7 @@ static tw_status settle(trial *t, tried *one)
     for (int i = 0; i < t->plan->model->n_ops; i++) {
         double known = INFINITY;
         if (!one->proven[i] && !t->asker.stopped) TW_TRY(value_of(t, i, one->machine, &t->best[i], &known));
+        if (one->map && known < one->value[i]) one->map[i] = t->best[i];
         r->value += fmin(one->value[i], known);
         r->proven = r->proven && one->proven[i];
         before += t->value[i];
@@ -217,7 +243,8 @@ static tw_status settle(trial *t, tried *one)
         !r->feasible && t->asker.stopped; /* it had too little time, and the best mapping as it is was not asked */
     if (!r->feasible) r->value = 0;
     if (r->feasible && before > 0) r->gain = 1 - r->value / before;
-    return TW_OK;
+    if (one->machine != t->plan->machine) r->machine = one->machine;
+    return one->map ? mapping_of(t, one->map, &r->mapping) : TW_OK;
 }
 
 /* Where it is known what every command waits for, a faster engine is worth a question only if time is the objective. */
@@ -227,17 +254,30 @@ static bool time_counts(const trial *t)
     return !t->plan->op[0].timeline.has_waits || first == TW_CYCLES || first == TW_EDP;
 }
 
+/* Whether the engine takes a twentieth of the critical paths, where these are known. */
+static bool is_critical(const tw_plan *plan, const char *engine)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < plan->model->n_ops; i++)
+        for (int e = 0; e < plan->op[i].program.machine->n_engines; e++)
+            if (strcmp(plan->op[i].program.machine->engine[e].name, engine) == 0)
+                sum += plan->op[i].timeline.engine[e].critical_cycles;
+    return !plan->op[0].timeline.has_waits || sum >= plan->sum.cycles / 20;
+}
+
 /* A tw_change_sink. A larger memory changes nothing for a mapping that fits. */
 static tw_status try_change(void *user, const tw_remedy *change, const tw_machine *changed)
 {
     trial *t = user;
     if (t->given && change->kind == TW_MORE_MEMORY) return TW_OK;
+    if (t->left && (*t->left == 0 || !is_critical(t->plan, change->at))) return TW_OK;
     return answer(t, *change, changed, &t->asker.options, -1);
 }
 
 static tw_status try_machines(trial *t)
 {
-    return tw_changes_each(t->plan->machine, time_counts(t), t->arena, (tw_change_sink){try_change, t});
+    return tw_changes_each(t->plan->machine, (tw_change_scope){.timed = time_counts(t)}, t->arena,
+                           (tw_change_sink){try_change, t});
 }
 
 /* ---- changes of what the user allows ---- */
@@ -354,7 +394,9 @@ static tw_status try_single_changes(trial *t, int op)
     int n;
     TW_TRY(tw_improvements_find(&simulator, op, t->value[op], &action, &n, &all));
     for (int i = 0; i < n; i++) {
-        const tw_remedy remedy = {.kind = action[i].kind, .at = name, .change = action[i].change};
+        tw_remedy remedy = {
+            .kind = action[i].kind, .at = name, .change = action[i].change, .machine = action[i].machine};
+        TW_TRY(mapping_with(t, op, action[i].map, &remedy.mapping));
         TW_TRY(add_known(t, op, remedy, action[i].value, true));
     }
     if (!all)
@@ -377,7 +419,8 @@ static tw_status try_search(trial *t, int op)
     const char *text =
         tw_arena_printf(t->arena, "the best mapping that a search finds%s", result.proven ? ", proven" : "");
     if (!text) return TW_ERR_NOMEM;
-    const tw_remedy remedy = {.kind = TW_OTHER_MAPPING, .at = t->plan->model->op[op].name, .change = text};
+    tw_remedy remedy = {.kind = TW_OTHER_MAPPING, .at = t->plan->model->op[op].name, .change = text};
+    TW_TRY(mapping_with(t, op, &map, &remedy.mapping));
     return result.value[0] < t->value[op] ? add_known(t, op, remedy, result.value[0], true) : TW_OK;
 }
 
@@ -390,18 +433,20 @@ static tw_status try_fusion(trial *t, int op)
     const tw_plan *fused;
     if (t->plan->mapping->op[op].fused || !tw_discipline_of(t->plan->machine)->fuses) return TW_OK;
     if (tw_fusion_check(model, op, t->plan->machine, model->op[op].loc, &muted) != TW_OK) return TW_OK;
-    TW_ALLOC(t->work, map, model->n_ops);
+    TW_ALLOC(t->arena, map, model->n_ops);
     memcpy(map, t->plan->mapping->op, (size_t)model->n_ops * sizeof *map);
     map[op].fused = true;
-    const tw_mapping mapping = {model->n_ops, map};
+    const tw_mapping *mapping;
+    TW_TRY(mapping_of(t, map, &mapping));
     const tw_work work = {t->work, t->asker.scratch, &muted};
-    tw_status status = tw_plan_build(model, t->plan->machine, &mapping, NULL, &work, &fused);
+    tw_status status = tw_plan_build(model, t->plan->machine, mapping, NULL, &work, &fused);
     if (status != TW_OK || fused->sum.cycles >= t->plan->sum.cycles) return status == TW_ERR_NOMEM ? status : TW_OK;
     const char *text =
         tw_arena_printf(t->arena, "fused with '%s': what is between them never leaves '%s'", model->op[op - 1].name,
                         t->plan->machine->memory[t->plan->machine->n_memories - 1].name);
     if (!text) return TW_ERR_NOMEM;
-    const tw_remedy remedy = {.kind = TW_OTHER_FUSION, .at = model->op[op].name, .change = text};
+    const tw_remedy remedy = {
+        .kind = TW_OTHER_FUSION, .at = model->op[op].name, .change = text, .mapping = mapping};
     return add_known(t, op, remedy, t->value[op] - (double)(t->plan->sum.cycles - fused->sum.cycles), true);
 }
 
@@ -479,7 +524,7 @@ static tw_status ask_fusion(trial *t, const tw_model *model)
     tw_deadline_init(&share, time_of_search(&t->asker) * model->n_ops, t->asker.deadline);
     tw_diag muted = {.muted = true, .deadline = &share};
     const tw_request request = {model, t->plan->machine, &t->asker.options, NULL, NULL};
-    const tw_work work = {t->work, t->asker.scratch, &muted};
+    const tw_work work = {t->arena, t->asker.scratch, &muted};
     tw_remedy remedy = {.kind = TW_OTHER_FUSION, .at = t->plan->model->name, .change = "neighbours fused"};
     const tw_plan *fused = NULL;
     tw_status status = goes_on(t, 0) ? tw_plan_find(&request, &work, &fused) : TW_STOPPED;
@@ -488,6 +533,7 @@ static tw_status ask_fusion(trial *t, const tw_model *model)
     remedy.untried = status != TW_OK || t->asker.stopped;
     for (int i = 0; i < model->n_ops; i++) before += t->value[i];
     double won = remedy.untried ? 0 : fmax(0, before - plan_value(t, fused));
+    if (!remedy.untried) remedy.mapping = fused->mapping;
     if (!remedy.untried) remedy.change = describe_fusion(t, fused);
     if (!remedy.change) return TW_ERR_NOMEM;
     return add_known(t, 0, remedy, t->value[0] - won, !remedy.untried && won > 0);
@@ -566,12 +612,76 @@ tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options
                            const tw_remedy **out, int *n)
 {
     tw_deadline limit;
-    TW_TRY(tw_mapping_refuse_groups(plan->mapping, "asked for remedies", work->diag));
+    if (plan->joint) return tw_joint_remedies_find(plan, options, work, out, n);
     tw_deadline_init(&limit, options->time_limit, work->diag->deadline);
     trial t = {.plan = plan, .given = is_given(plan), .arena = work->arena, .work = tw_arena_new()};
     tw_status status = t.work ? begin(&t, options, &limit, work->scratch) : TW_ERR_NOMEM;
     if (status == TW_OK) status = try_all(&t);
     if (status == TW_OK) status = finish(&t, out, n);
+    tw_evaluator_free(t.asker.evaluator);
+    tw_arena_free(t.work);
+    return status;
+}
+
+/* ---- hints ---- */
+
+/* The next one that helps behind the first `from`: of the machine, elsewhere than there, or of the mapping; -1: none does. */
+static int next_hint(const tw_remedy *list, int n, bool of_mapping, const char *elsewhere)
+{
+    static const double worth = 0.01;
+    for (int i = 0; i < n; i++)
+        if (list[i].feasible && list[i].gain >= worth && tw_change_is_of_mapping(list[i].kind) == of_mapping &&
+            !(elsewhere && strcmp(list[i].at, elsewhere) == 0))
+            return i;
+    return -1;
+}
+
+/* Of a sorted list, those worth telling, the best first. */
+static tw_status choose(const tw_remedy *list, int n, tw_arena *arena, const tw_remedy **out, int *n_out)
+{
+    tw_remedy *chosen;
+    int machine = next_hint(list, n, false, NULL), mapping = next_hint(list, n, true, NULL), m = 0;
+    int other = machine >= 0 ? next_hint(list, n, false, list[machine].at) : -1;
+    TW_ALLOC(arena, chosen, TW_MAX_HINTS);
+    for (int i = 0; i < n; i++)
+        if (i == machine || i == mapping || i == other) chosen[m++] = list[i];
+    *out = chosen;
+    *n_out = m;
+    return TW_OK;
+}
+
+/* Changes of the machine, then, unless nothing better exists, single changes of the mapping. */
+static tw_status try_hints(trial *t)
+{
+    bool proven = true;
+    for (int i = 0; i < t->plan->model->n_ops; i++)
+        proven = proven && t->plan->op[i].searched && t->plan->op[i].search.proven;
+    TW_TRY(try_machines(t));
+    for (int op = 0; op < t->plan->model->n_ops && !proven && *t->left > 0; op++) TW_TRY(try_single_changes(t, op));
+    return TW_OK;
+}
+
+tw_status tw_hints_find(const tw_plan *plan, const tw_search_options *options, const tw_work *work,
+                        const tw_remedy **out, int *n)
+{
+    int64_t left = TW_HINT_COMMANDS;
+    tw_search_options own = *options;
+    const tw_remedy *list = NULL;
+    int n_list = 0;
+    own.n_threads = 1;
+    own.progress = NULL;
+    *out = NULL;
+    *n = 0;
+    if (plan->sum.instructions > TW_HINT_COMMANDS / 4) return TW_OK;
+    if (plan->joint) {
+        TW_TRY(tw_joint_hints_find(plan, &own, &left, work, &list, &n_list));
+        return choose(list, n_list, work->arena, out, n);
+    }
+    trial t = {.plan = plan, .given = true, .left = &left, .arena = work->arena, .work = tw_arena_new()};
+    tw_status status = t.work ? begin(&t, &own, work->diag->deadline, work->scratch) : TW_ERR_NOMEM;
+    if (status == TW_OK) status = try_hints(&t);
+    if (status == TW_OK) status = finish(&t, &list, &n_list);
+    if (status == TW_OK) status = choose(list, n_list, work->arena, out, n);
     tw_evaluator_free(t.asker.evaluator);
     tw_arena_free(t.work);
     return status;

@@ -21,6 +21,13 @@
 TW_NODISCARD tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options, const tw_work *work,
                                         const tw_remedy **out, int *n);
 
+/* Up to three changes that help by a hundredth at least, simulated with the mapping as it is: the best of the machine, the best of the mapping and
+ * the next of the machine elsewhere. Costs at most as much as simulating some hundred thousand commands, which does not depend on the host; of
+ * plans that are much longer nothing is told: *out is NULL. */
+TW_NODISCARD tw_status tw_hints_find(const tw_plan *plan, const tw_search_options *options, const tw_work *work,
+                                     const tw_remedy **out, int *n);
+enum { TW_MAX_HINTS = 3, TW_HINT_COMMANDS = 300000 };
+
 /* Whether a, which was found first, stands before b: the larger gain, then what has no plan, then what was not tried. */
 bool tw_remedy_is_before(const tw_remedy *a, const tw_remedy *b);
 

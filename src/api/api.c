@@ -332,16 +332,30 @@ tw_status tw_plan_restore(tw_context *ctx, const tw_model *model, const tw_machi
     return status;
 }
 
-tw_status tw_plan_remedies(tw_context *ctx, const tw_plan *plan, const tw_search_options *options,
-                           const tw_remedy **out, int *n)
+typedef tw_status advice_fn(const tw_plan *plan, const tw_search_options *options, const tw_work *work,
+                            const tw_remedy **out, int *n);
+static tw_status find_advice(tw_context *ctx, advice_fn *find, const tw_plan *plan,
+                             const tw_search_options *options, const tw_remedy **out, int *n)
 {
     tw_search_options own;
     TW_TRY(tw_search_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
-    tw_status status = tw_remedies_find(plan, &own, &work, out, n);
+    tw_status status = find(plan, &own, &work, out, n);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
+}
+
+tw_status tw_plan_remedies(tw_context *ctx, const tw_plan *plan, const tw_search_options *options,
+                           const tw_remedy **out, int *n)
+{
+    return find_advice(ctx, tw_remedies_find, plan, options, out, n);
+}
+
+tw_status tw_plan_hints(tw_context *ctx, const tw_plan *plan, const tw_search_options *options,
+                        const tw_remedy **out, int *n)
+{
+    return find_advice(ctx, tw_hints_find, plan, options, out, n);
 }
 
 const tw_summary *tw_plan_summary(const tw_plan *plan) { return &plan->sum; }

@@ -276,28 +276,24 @@ static tw_status try_part(hunt *h, const split *s, const tw_group_map *group, pa
 static tw_status tile_part(hunt *h, const split *s, part *p)
 {
     const core *c = &h->core[p->core];
-    const tw_frame **frame;
+    const tw_frame *frame;
     tw_frame_facts facts;
     tw_tiler *tiler;
     tw_segment segment = s->segment;
-    tw_drive drive = {.n = segment.n};
-    tw_tilings *list = drive.list[segment.n - 1];
+    tw_tilings list = {.most = MOST_TILINGS};
     tw_arena_mark mark = tw_arena_save(h->scratch), model = tw_arena_save(h->bench);
     p->cycles = 0;
     TW_TRY(shorten(h, s, tw_span_len(p->span), &segment.model));
     TW_TRY(tw_frame_facts_of(segment.model, &c->machine, h->scratch, &facts));
     TW_TRY(tw_tiler_new(&h->asked->by, h->scratch, &tiler));
-    frame = &drive.frame[segment.n - 1];
-    tw_status status = tw_frame_of(&facts, &segment, h->scratch, frame);
+    tw_status status = tw_frame_of(&facts, &segment, h->scratch, &frame);
     if (status == TW_OK) {
-        list->most = MOST_TILINGS;
-        drive.n_lists[segment.n - 1] = 1;
-        TW_ALLOC(h->scratch, list->tiling, MOST_TILINGS + 1);
-        tw_tilings_find(tiler, &drive);
+        TW_ALLOC(h->scratch, list.tiling, MOST_TILINGS + 1);
+        tw_tilings_find_one(tiler, frame, &list);
     }
-    for (int t = 0; status == TW_OK && t < list->n; t++) {
+    for (int t = 0; status == TW_OK && t < list.n; t++) {
         tw_group_map group;
-        status = tw_tiling_group(*frame, &list->tiling[t], h->arena, &group);
+        status = tw_tiling_group(frame, &list.tiling[t], h->arena, &group);
         if (status == TW_OK) status = try_part(h, s, &group, p);
     }
     tw_arena_rewind(h->scratch, mark);

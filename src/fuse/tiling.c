@@ -835,6 +835,17 @@ void tw_tilings_find(tw_tiler *w, tw_drive *drive)
     try_alike(w, 3, todo);
 }
 
+void tw_tilings_find_one(tw_tiler *tiler, const tw_frame *frame, tw_tilings *list)
+{
+    int last = frame->segment.n - 1;
+    tw_drive drive = {.n = frame->segment.n};
+    drive.frame[last] = frame;
+    drive.n_lists[last] = 1;
+    drive.list[last][0] = *list;
+    tw_tilings_find(tiler, &drive);
+    *list = drive.list[last][0];
+}
+
 /* ---- as a mapping ---- */
 
 /* A level of each memory that something is held in, outermost first; the first one has all cuts. */

@@ -71,6 +71,8 @@ typedef struct tw_tiler tw_tiler;
 TW_NODISCARD tw_status tw_tiler_new(const tw_pricing *by, tw_arena *arena, tw_tiler **out);
 /* Fills in all lists of the drive. */
 void tw_tilings_find(tw_tiler *tiler, tw_drive *drive);
+/* Fills in one list of one segment. */
+void tw_tilings_find_one(tw_tiler *tiler, const tw_frame *frame, tw_tilings *list);
 /* The tiling as a group of a mapping. */
 TW_NODISCARD tw_status tw_tiling_group(const tw_frame *frame, const tw_tiling *tiling, tw_arena *arena,
                                        tw_group_map *out);

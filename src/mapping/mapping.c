@@ -353,7 +353,7 @@ static tw_status check_compute(const tw_op *op, const tw_machine *machine, tw_di
                          tw_compute_name(op->compute), engine->name);
 }
 
-static tw_status check_op(const tw_op_map *map, const tw_op *op, const tw_machine *machine, tw_diag *diag)
+tw_status tw_op_map_check(const tw_op_map *map, const tw_op *op, const tw_machine *machine, tw_diag *diag)
 {
     TW_TRY(check_compute(op, machine, diag));
     if (map->n_levels != machine->n_memories - 1)
@@ -397,7 +397,7 @@ tw_status tw_mapping_check(const tw_mapping *mapping, const tw_model *model, con
         return tw_diag_error(diag, (tw_loc){0}, "mapping has %d operators, workload '%s' has %d", mapping->n_ops,
                              model->name, model->n_ops);
     for (int o = 0; o < model->n_ops; o++) {
-        TW_TRY(check_op(&mapping->op[o], &model->op[o], machine, diag));
+        TW_TRY(tw_op_map_check(&mapping->op[o], &model->op[o], machine, diag));
         if (mapping->op[o].fused) TW_TRY(tw_fusion_check(model, o, machine, mapping->op[o].loc, diag));
     }
     return TW_OK;

@@ -69,6 +69,9 @@ int64_t tw_mapping_min_output_slots(tw_accumulate mode, int64_t n_reduction_tile
 /* Everything that does not need the tile geometry: see docs/formats.md, "mapping". */
 TW_NODISCARD tw_status tw_mapping_check(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine,
                                         tw_diag *diag);
+/* The same of one operator by itself. */
+TW_NODISCARD tw_status tw_op_map_check(const tw_op_map *map, const tw_op *op, const tw_machine *machine,
+                                       tw_diag *diag);
 /* Refuses a mapping with groups, which "cannot be" what is given here: "fitted". */
 TW_NODISCARD tw_status tw_mapping_refuse_groups(const tw_mapping *mapping, const char *what, tw_diag *diag);
 /* Stable text, as a mapping file that reads back as the same mapping. It says everything that the mapping settles, so that

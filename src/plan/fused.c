@@ -70,7 +70,8 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
     TW_ALLOC(work->arena, mapping, 1);
     TW_ALLOC(work->arena, search, 1);
     *mapping = fused.mapping;
-    *search = (tw_joint_search){.apart = apart->sum, .bound = least.cycles, .n_simulated = fused.n_simulated};
+    *search = (tw_joint_search){
+        .measure = s.measure, .apart = apart->sum, .bound = least.cycles, .n_simulated = fused.n_simulated};
     if (least.engine >= 0) search->bound_by = asked->machine->platform->engine[least.engine].name;
     search->seconds = tw_deadline_since(start);
     TW_TRY(tw_mapping_check(mapping, fused.model, asked->machine, work->diag));

@@ -146,19 +146,20 @@ TEST(everything_is_printed_or_refused_with_a_message)
     CHECK_EQ(tw_plan_print_map(a.ctx, a.plan, NULL, out), TW_OK);
     CHECK_EQ(tw_plan_print_mapping(a.ctx, a.plan, out), TW_OK);
     CHECK_EQ(tw_plan_plot(a.ctx, a.plan, &(tw_plot_options){.image = TW_IMAGE_SVG}, out), TW_OK);
+    CHECK_EQ(tw_plan_remedies(a.ctx, a.plan, NULL, &remedy, &n), TW_OK);
+    CHECK(n > 0);
     CHECK_EQ(tw_context_n_messages(a.ctx), 0);
     CHECK_EQ(tw_plan_print_symbolic(a.ctx, a.plan, NULL, out), TW_ERR_INPUT);
     CHECK_EQ(tw_plan_print_injection(a.ctx, a.plan, TW_FORMAT_TEXT, NULL, NULL, out), TW_ERR_INPUT);
     CHECK_EQ(tw_plan_injection(a.ctx, a.plan, 0, NULL, NULL, NULL, &sum), TW_ERR_INPUT);
     CHECK_EQ(tw_plan_print_lowering(a.ctx, a.plan, out), TW_ERR_INPUT);
-    CHECK_EQ(tw_plan_remedies(a.ctx, a.plan, NULL, &remedy, &n), TW_ERR_INPUT);
     CHECK_EQ(tw_plan_print_gantt(a.ctx, a.plan, 0, 5, 1 << 30, NULL, out), TW_ERR_INPUT);
     CHECK_EQ(tw_plan_plot(a.ctx, a.plan, &(tw_plot_options){.kind = TW_PLOT_LOSSES, .image = TW_IMAGE_SVG}, out),
              TW_OK);
     for (tw_plot_kind kind = TW_PLOT_BUFFERS; kind < TW_PLOT_LOSSES; kind++)
         CHECK_EQ(tw_plan_plot(a.ctx, a.plan, &(tw_plot_options){.kind = kind, .image = TW_IMAGE_SVG}, out),
                  TW_ERR_INPUT);
-    CHECK_EQ(tw_context_n_messages(a.ctx), 10);
+    CHECK_EQ(tw_context_n_messages(a.ctx), 9);
     fclose(out);
     tw_context_free(a.ctx);
 }

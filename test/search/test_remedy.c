@@ -639,10 +639,9 @@ TEST(the_rows_show_what_makes_a_difference_and_the_rest_is_named)
                "        cycles    gain  what would help\n"
                "        12'345    8.1%  dma: twice as fast: 128 bytes per cycle\n"
                "        13'430   <0.1%  l2: twice as large: 131'072 bytes (best found)\n"
-               "        14'000   -4.2%  lift: twice as fast: 128 bytes per cycle (best found)\n"
                "             -          move: unlimited channels, not 1 (no plan found)\n"
                "  no gain     more memory: l3; more channels: dma, lift\n"
-               "  none found  more memory: l1\n"
+               "  none found  more memory: l1; more bandwidth: lift\n"
                "  not tried   more channels: last; time was up, or it was interrupted\n\n");
     check_text(plan, remedy + 8, 1, "  not tried   more channels: last; time was up, or it was interrupted\n\n");
     check_text(plan, remedy + 2, 1,

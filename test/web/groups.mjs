@@ -37,6 +37,11 @@ export async function checkGroups(browser, report) {
   const parts = doc.losses.parts.map((p) => p.cycles);
   check(parts.every((cycles) => lost.includes(cycles)), `${report.name}: the waterfall has ${lost}, not ${parts}`);
   check(!/\bideal\b/i.test(await page.textContent("main")), `${report.name}: nothing is called ideal`);
+  const helping = (doc.remedies ?? []).filter((r) => r.tried && (!r.feasible || r.gain >= 0.0005 || (r.proven && r.gain <= -0.0005)));
+  equal(await page.$$eval("[data-table=top-remedies] tbody tr", (rows) => rows.length), Math.min(8, helping.length), `${report.name}: what would help`);
+  const known = await page.$$eval("[data-table=top-remedies] tbody tr", (rows) => rows.map((row) => row.lastElementChild.textContent));
+  check(known.every((k) => ["simulated", "proven", "best found", "no plan found"].includes(k)) && (doc.group_search || known.every((k) => k === "simulated" || k === "proven")), `${report.name}: known by ${known}`);
+  check(/What would help/.test(await page.textContent("main")), `${report.name}: no card for what would help`);
   const fused = doc.groups.filter((g) => g.operators.length > 1).length;
   equal(await page.$$eval("[data-table=fusion] tbody tr", (rows) => rows.length), fused, `${report.name}: groups of several operators`);
   await show(page, "Timeline");

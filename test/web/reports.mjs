@@ -17,7 +17,7 @@ const grouped = (name) => ["eval", example(`${name}/workload.yaml`), "-m", examp
 const COMMANDS = {
   // two cores side by side, and a port; two operators in one group
   groups: grouped("11-two-cores"),
-  fused: grouped("13-fused-convolutions"),
+  fused: [...grouped("13-fused-convolutions"), "--explain"],
   // 86 commands
   small: ["eval", "matmul:64x96x64,dtype=i8", "-m", "kpu", "--mapping=small.yaml"],
   // 1'024'000 commands; more points than are executed

@@ -35,6 +35,7 @@ export interface PlanDoc {
   losses?: LossesDoc; // missing in older documents
   ops: OpDoc[];
   groups?: GroupDoc[]; // operators that run side by side: then what follows is about all of them, and `ops` has little
+  group_search?: { measure?: string } | null; // null: the mapping was given
   bottleneck?: string;
   bound?: { ticks: number; cycles: number; engine?: string; port?: string };
   critical_port_cycles?: number;

@@ -8,21 +8,31 @@ const SHOWN = 8;
 /** As the terminal words what makes no difference. */
 const PHRASE: Record<string, string> = {
   memory: "more memory", bandwidth: "more bandwidth", channels: "more channels", buffers: "more buffers", array: "another array",
-  tile: "other tiles", order: "another order", keep: "other keeps", unroll: "another unroll", fusion: "fusion", mapping: "another mapping",
+  tile: "other tiles", order: "another order", keep: "other keeps", unroll: "another unroll", fusion: "fusion", mapping: "another mapping", slide: "sliding windows",
 };
 
 const gainOf = (remedy: RemedyDoc) => remedy.gain ?? null;
-/** What is shown as 0.0 % does not help; what is worse, or impossible, is worth a row. */
-const matters = (remedy: RemedyDoc) => !remedy.feasible || Math.abs(gainOf(remedy) ?? 0) >= 0.0005;
+/** What is shown as 0.0 % does not help; what is proven to be worse, or impossible, is worth a row. */
+const matters = (remedy: RemedyDoc) => {
+  const gain = gainOf(remedy) ?? 0;
+  return !remedy.feasible || gain >= 0.0005 || (gain <= -0.0005 && remedy.proven);
+};
 
-function columns(measure: string): Column<RemedyDoc>[] {
+/** How it is known: of a mapping that was given, and of single changes of one, by simulating it. */
+function knownBy(remedy: RemedyDoc, searched: boolean): string {
+  if (!remedy.feasible) return "no plan found";
+  if ((remedy.of === "mapping" && remedy.more !== "mapping") || (!searched && remedy.of === "machine")) return "simulated";
+  return remedy.proven ? "proven" : "best found";
+}
+
+function columns(measure: string, searched: boolean): Column<RemedyDoc>[] {
   const text = (value: number) => (measure === "energy" ? energyText(value) : measure === "latency" ? `${digits(value)} cycles` : digits(value));
   return [
     { key: "gain", title: "gain", value: gainOf, show: (r) => (r.feasible ? shareBar(gainOf(r) ?? 0) : "–") },
     { key: "value", title: "with it", value: (r) => r.value ?? null, show: (r) => (r.value === null || r.value === undefined ? "–" : text(r.value)) },
     { key: "at", title: "at", value: (r) => r.at },
     { key: "change", title: "change", value: (r) => r.change },
-    { key: "proven", title: "proof", value: (r) => String(r.proven), show: (r) => (!r.feasible ? "no plan found" : r.proven ? "proven" : "best found") },
+    { key: "proven", title: "known by", value: (r) => knownBy(r, searched) },
   ];
 }
 
@@ -33,7 +43,7 @@ function listed(remedies: RemedyDoc[]): string {
 }
 
 /** The table of what makes a difference and a line for the rest; undefined: nobody asked. */
-export function remedyParts(remedies: RemedyDoc[] | undefined, measure: string): Child[] {
+export function remedyParts(remedies: RemedyDoc[] | undefined, measure: string, searched: boolean): Child[] {
   if (!remedies) {
     const question = ["What other memories, bandwidths, arrays or fusion would give is searched by ", el("code", {}, ["tilewright plan .. --explain"]), "."];
     return [el("p", { class: "muted" }, question)];
@@ -44,7 +54,7 @@ export function remedyParts(remedies: RemedyDoc[] | undefined, measure: string):
   const idle = listed(tried.filter((r) => !matters(r) && !said.has(`${r.more} ${r.at}`)));
   const untried = listed(remedies.filter((r) => r.tried === false));
   return [
-    helping.length > 0 && scroll(table(columns(measure), helping.slice(0, SHOWN), { name: "top-remedies" })),
+    helping.length > 0 && scroll(table(columns(measure, searched), helping.slice(0, SHOWN), { name: "top-remedies" })),
     helping.length > SHOWN && el("p", { class: "muted" }, [`${helping.length - SHOWN} more make less of a difference; plan.json has them.`]),
     idle && el("p", { class: "muted" }, [`No gain: ${idle}.`]),
     untried && el("p", { class: "muted" }, [`Not tried, since time was up: ${untried}.`]),

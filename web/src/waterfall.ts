@@ -54,8 +54,11 @@ function linesOf(losses: LossesDoc): Line[] {
   return [first, ...lost, { key: "cycles", text: "actual", hover: "peak and all losses", from: 0, cycles, colour: "var(--accent)", whole: true }];
 }
 
-function partText(name: string, { text }: LossDoc): string {
-  return text && text !== name ? `${name}: ${text}` : name;
+/** Kinds whose name says all that there is to say. */
+const SAYS_ALL: ReadonlySet<LossKind> = new Set(["recompute", "edge", "contention"]);
+
+function partText(name: string, { kind, text }: LossDoc): string {
+  return text && text !== name && !SAYS_ALL.has(kind) ? `${name}: ${text}` : name;
 }
 
 /** `longest`: cycles that take the whole width, so that plans which are compared have one scale; 0: its own. */

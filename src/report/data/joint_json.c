@@ -140,6 +140,7 @@ static void write_search(const tw_plan *plan, tw_json *j)
         return;
     }
     tw_json_open_line(j, '{');
+    tw_json_key_string(j, "measure", s->measure == TW_ENERGY ? "energy" : s->measure == TW_EDP ? "edp" : "latency");
     int_or_null(j, "layers_cycles", s->apart.cycles, s->apart.cycles > 0);
     int_or_null(j, "layers_energy_fj", s->apart.energy_fj, s->apart.cycles > 0);
     if (s->n_cores > 1) {

@@ -466,6 +466,29 @@ static void climb_groups(ladder *l, const tw_plan *plan, int engine)
     }
 }
 
+/* Whether it is told by its kind alone, as one with all others of that kind: what says nothing of its own, and fills of less than 1 %. */
+static bool is_told_by_kind(const tw_losses *out, const tw_loss *part)
+{
+    if (part->kind == TW_LOSS_FILL) return part->cycles < out->cycles / 100;
+    return part->kind != TW_LOSS_WAIT && part->kind != TW_LOSS_START;
+}
+
+/* Operators of groups lose in the same ways: what many lose a little to is one part. Sorted parts. */
+static void join_parts(tw_losses *out, tw_loss *part)
+{
+    int n = 0;
+    for (int i = 0; i < out->n; i++) {
+        const tw_loss x = part[i];
+        bool joins = false;
+        for (int k = 0; k < n && is_told_by_kind(out, &x) && !joins; k++) {
+            joins = part[k].kind == x.kind && is_told_by_kind(out, &part[k]);
+            if (joins) part[k] = (tw_loss){.kind = x.kind, .cycles = part[k].cycles + x.cycles};
+        }
+        if (!joins) part[n++] = x;
+    }
+    out->n = n;
+}
+
 tw_status tw_losses_of_engine(const tw_plan *plan, int engine, tw_arena *arena, bool *executes, tw_losses *out)
 {
     const tw_joint *program = plan->joint->program;
@@ -496,6 +519,7 @@ tw_status tw_losses_of_engine(const tw_plan *plan, int engine, tw_arena *arena, 
     climb_cycles(&l, idle->contended, (tw_loss){.kind = TW_LOSS_CONTENTION});
     climb_groups(&l, plan, engine);
     sort_parts(l.part, out->n);
+    join_parts(out, l.part);
     return TW_OK;
 }
 

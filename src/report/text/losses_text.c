@@ -38,11 +38,10 @@ const char *tw_lost_to(const tw_losses *losses)
     return losses->of[most] > losses->cycles / 100 ? tw_loss_name((tw_loss_kind)most) : "-";
 }
 
-void tw_more_print(tw_line *line, bool advice, const char *what)
+void tw_more_print(tw_line *line, const char *advice, const char *what)
 {
     tw_text text = {0};
-    tw_text_printf(&text, "%s--full prints %s; words: docs/glossary.md",
-                   advice ? "--explain tries what would help; " : "", what);
+    tw_text_printf(&text, "%s--full prints %s; words: docs/glossary.md", advice, what);
     if (tw_line_has(line, &text)) tw_line_wrap(line, NAME, TW_DIM, text.bytes);
     tw_text_release(&text);
 }

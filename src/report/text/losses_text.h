@@ -19,6 +19,6 @@ TW_NODISCARD tw_status tw_losses_print(const tw_losses *losses, tw_line *line, t
 void tw_cycles_add(const tw_machine *machine, int64_t cycles, tw_text *out);
 /* The kind of loss that costs most, "-" where that is less than 1 %. */
 const char *tw_lost_to(const tw_losses *losses);
-/* Tells that there is more: `what` the full report has, and where nobody asked yet, advice. */
-void tw_more_print(tw_line *line, bool advice, const char *what);
+/* Tells that there is more: how to get advice, "" where that was asked for, and `what` the full report has. */
+void tw_more_print(tw_line *line, const char *advice, const char *what);
 #endif

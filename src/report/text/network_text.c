@@ -348,13 +348,18 @@ static const tw_search_record *first_search(const page *p)
     return NULL;
 }
 
-/* What would help all layers together. */
-static tw_status put_remedies(page *p)
+static tw_remedy_frame frame_of(const page *p)
 {
     const tw_search_record *first = first_search(p);
     bool energy = first && first->objective[0].measure == TW_ENERGY;
-    const tw_remedy_frame frame = {
+    return (tw_remedy_frame){
         .measure = energy ? TW_ENERGY : TW_CYCLES, .unit = p->plan->machine->unit, .several = true};
+}
+
+/* What would help all layers together. */
+static tw_status put_remedies(page *p)
+{
+    const tw_remedy_frame frame = frame_of(p);
     tw_line_end(&p->line);
     return tw_report_remedies_text(&frame, p->options->remedy, p->options->n_remedies, &p->line);
 }
@@ -394,8 +399,12 @@ tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_v
     if (options->remedy) TW_TRY(put_remedies(p));
     TW_TRY(tw_network_tables_print(plan, verdict, options, scratch, &p->line));
     if (options->brief) {
+        const tw_remedy_frame frame = frame_of(p);
         tw_line_end(&p->line);
-        tw_more_print(&p->line, !options->remedy && first_search(p) != NULL, "all facts, layers and memories");
+        if (options->n_hints > 0) tw_report_hints_text(&frame, options->hint, options->n_hints, &p->line);
+        tw_more_print(&p->line,
+                      !options->remedy && first_search(p) != NULL ? "--explain tries what would help; " : "",
+                      "all facts, layers and memories");
     }
     TW_TRY(tw_line_status(&p->line));
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the report");

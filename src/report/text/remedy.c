@@ -9,18 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *tw_change_word(tw_change_kind kind)
-{
-    static const char *const word[TW_N_CHANGES] = {
-        [TW_MORE_MEMORY] = "memory",    [TW_MORE_BANDWIDTH] = "bandwidth", [TW_MORE_CHANNELS] = "channels",
-        [TW_MORE_BUFFERS] = "buffers",  [TW_OTHER_ARRAY] = "array",        [TW_OTHER_TILE] = "tile",
-        [TW_OTHER_BUFFERS] = "buffers", [TW_OTHER_ORDER] = "order",        [TW_OTHER_KEEP] = "keep",
-        [TW_OTHER_UNROLL] = "unroll",   [TW_OTHER_FUSION] = "fusion",      [TW_OTHER_MAPPING] = "mapping"};
-    return word[kind];
-}
-
-bool tw_change_is_of_mapping(tw_change_kind kind) { return kind >= TW_OTHER_TILE; }
-
 /* ---- text ---- */
 
 enum { MOST_ROWS = 12, VALUE_END = 14, GAIN_END = 22, TEXT_AT = 24 }; /* columns of a row */
@@ -82,6 +70,8 @@ typedef enum outcome { HELPS, NO_GAIN, NONE_FOUND, UNTRIED } outcome;
 static outcome outcome_of(const tw_remedy *remedy)
 {
     if (remedy->untried) return UNTRIED;
+    if (remedy->feasible && remedy->gain < 0 && !remedy->proven)
+        return NONE_FOUND;                                    /* its search gave up too soon */
     if (!remedy->feasible || remedy->gain != 0) return HELPS; /* or makes it worse: a row of its own */
     return remedy->proven ? NO_GAIN : NONE_FOUND;
 }
@@ -92,7 +82,8 @@ static const char *const phrase[TW_N_CHANGES] = {
     [TW_OTHER_ARRAY] = "another array",   [TW_OTHER_TILE] = "other tiles",
     [TW_OTHER_BUFFERS] = "other buffers", [TW_OTHER_ORDER] = "another order",
     [TW_OTHER_KEEP] = "other keeps",      [TW_OTHER_UNROLL] = "another unroll",
-    [TW_OTHER_FUSION] = "fusion",         [TW_OTHER_MAPPING] = "another mapping"};
+    [TW_OTHER_FUSION] = "fusion",         [TW_OTHER_MAPPING] = "another mapping",
+    [TW_OTHER_SLIDE] = "sliding windows"};
 
 /* Whether one before it says the same, or one of its kind at the same place has a row. */
 static bool is_said(const tw_remedy *remedy, int n, int i, outcome which)
@@ -162,9 +153,19 @@ static int print_rows(const tw_remedy_frame *f, const tw_remedy *remedy, int n, 
     return n_rows;
 }
 
+static tw_remedy_frame frame_of_groups(const tw_plan *plan)
+{
+    const tw_joint_search *search = plan->joint->search;
+    return (tw_remedy_frame){.measure = search ? search->measure : TW_CYCLES,
+                             .unit = plan->machine->unit,
+                             .searched = search,
+                             .several = true};
+}
+
 tw_remedy_frame tw_remedy_frame_of(const tw_plan *plan)
 {
     bool searched = plan->op[0].searched;
+    if (plan->joint) return frame_of_groups(plan);
     tw_remedy_frame f = {.measure = searched ? plan->op[0].search.objective[0].measure : TW_CYCLES,
                          .unit = plan->machine->unit,
                          .searched = searched,
@@ -188,6 +189,25 @@ tw_status tw_report_remedies_text(const tw_remedy_frame *f, const tw_remedy *rem
     print_base(f, remedy, n, line);
     tw_line_end(line);
     return tw_line_status(line);
+}
+
+void tw_report_hints_text(const tw_remedy_frame *f, const tw_remedy *hint, int n, tw_line *line)
+{
+    for (int i = 0; i < n; i++) {
+        char value[TW_GROUPED_MAX];
+        bool names = f->several || !tw_change_is_of_mapping(hint[i].kind);
+        tw_text text = {0};
+        tw_text_printf(&text, "%.*s%s%s -> %s%s%s, %.0f%% less", TW_FIRST(32, names ? hint[i].at : ""),
+                       names ? ": " : "", hint[i].change, value_text(f, hint[i].value, value),
+                       f->measure == TW_ENERGY ? "" : " ", f->measure == TW_ENERGY ? "" : measure_title(f),
+                       100 * hint[i].gain);
+        if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, i == 0 ? "advice" : "", text.bytes);
+        tw_text_release(&text);
+    }
+    if (n == 0)
+        tw_fact_put(line, TW_PLAIN, "advice",
+                    "nothing that is simulated with this mapping saves 1%; --explain searches");
+    tw_line_end(line);
 }
 
 /* ---- data ---- */

@@ -23,6 +23,8 @@ tw_remedy_frame tw_remedy_frame_of(const tw_plan *plan);
 /* Rows for changes that make a difference, then, by their names, those that do not. */
 TW_NODISCARD tw_status tw_report_remedies_text(const tw_remedy_frame *frame, const tw_remedy *remedy, int n,
                                                tw_line *line);
+/* "advice      bus: twice as fast: 8 bytes per cycle: 7'968 cycles, 18% less", a fact for each; without any, that none helps. */
+void tw_report_hints_text(const tw_remedy_frame *frame, const tw_remedy *hint, int n, tw_line *line);
 /* An array, one object for each; and the members of one such object. */
 void tw_report_remedies_json(const tw_remedy *remedy, int n, tw_json *j);
 void tw_report_remedy_json(const tw_remedy *remedy, tw_json *j);

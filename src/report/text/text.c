@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MORE "the tables and the timeline"
+
 static tw_status walk(const tw_op_plan *plan, tw_row_sink sink, tw_arena *scratch, tw_diag *diag)
 {
     tw_timeline again;
@@ -102,6 +104,19 @@ static tw_status print_remedies(const tw_plan *plan, const tw_print_options *opt
     return tw_report_remedies_text(&frame, options->remedy, options->n_remedies, line);
 }
 
+/* The end of a report on one screen: advice, and where there is more. */
+static void end_screen(const tw_plan *plan, const tw_print_options *options, tw_line *line)
+{
+    const tw_remedy_frame frame = tw_remedy_frame_of(plan);
+    if (!options->brief) return;
+    if (!options->remedy && options->hint) tw_report_hints_text(&frame, options->hint, options->n_hints, line);
+    tw_more_print(line,
+                  options->remedy        ? ""
+                  : options->n_hints > 0 ? "--explain tries more; "
+                                         : "--explain tries what would help; ",
+                  MORE);
+}
+
 static tw_status print_placements(const tw_plan *plan, const tw_print_options *options, tw_line *line,
                                   tw_arena *scratch)
 {
@@ -128,8 +143,6 @@ static tw_status print_joint(const tw_plan *plan, const tw_verdict *verdict, boo
     return status;
 }
 
-#define MORE "the tables and the timeline"
-
 tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
                          tw_arena *scratch, tw_diag *diag, FILE *out)
 {
@@ -138,7 +151,8 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
     if (plan->joint) {
         TW_TRY(
             print_joint(plan, verdict ? verdict[0] : NULL, options->brief, &line, &(tw_work){NULL, scratch, diag}));
-        if (options->brief) tw_more_print(&line, false, MORE);
+        if (options->remedy) TW_TRY(print_remedies(plan, options, &line));
+        end_screen(plan, options, &line);
         return end_report(&line, out, diag);
     }
     bool several = plan->model->n_ops > 1, one_screen = several && options->brief;
@@ -161,6 +175,6 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
         TW_TRY(print_total(plan, &line, scratch));
     }
     if (options->remedy) TW_TRY(print_remedies(plan, options, &line));
-    if (options->brief) tw_more_print(&line, !options->remedy, MORE);
+    end_screen(plan, options, &line);
     return end_report(&line, out, diag);
 }

@@ -4,6 +4,7 @@ import type { MakeView } from "../app";
 import { el, shareBar, table, type Column } from "../dom";
 import type { GroupDoc, GroupEngineDoc, HoldDoc, PlanDoc } from "../format";
 import { amount, digits, percent } from "../numbers";
+import { remedyParts } from "../remedies";
 import { operandColor } from "../theme";
 import { cardRow, clockOf, energyCard, lossesFigure, timeCard, type Card } from "./overview";
 
@@ -222,6 +223,7 @@ export const groups: MakeView = (host, app) => {
   host.append(
     cardRow(cards.filter((c) => c !== null)),
     ...(losses ? [losses.card] : []),
+    el("div", { class: "card" }, [el("h2", {}, ["What would help"]), ...remedyParts(doc.remedies, doc.group_search?.measure ?? "latency", !!doc.group_search)]),
     card("Groups", table(groupColumns(doc.summary.cycles), rowsOf(doc), { name: "group-spans" })),
     ...(fused.length ? [card("Fusion", table(fusionColumns(doc), fused, { name: "fusion" }))] : []),
     card("Engines", table(engineColumns(doc), doc.engines!, { name: "engine-use" })),

@@ -228,7 +228,7 @@ function adviceOf(ops: OpDoc[]): HTMLElement | null {
 
 function remedies(doc: PlanDoc): HTMLElement {
   const measure = doc.ops[0]?.search?.objectives[0]?.measure ?? "latency";
-  return el("div", { class: "card" }, [el("h2", {}, ["What would help"]), adviceOf(doc.ops), ...remedyParts(doc.remedies, measure)]);
+  return el("div", { class: "card" }, [el("h2", {}, ["What would help"]), adviceOf(doc.ops), ...remedyParts(doc.remedies, measure, !!doc.ops[0]?.search)]);
 }
 
 // ---- operators ----

@@ -1,0 +1,558 @@
+/* src/advise/group_moves.c - mappings with groups that differ from a given one in one thing; group_moves.h lists them.
+ *
+ * A move copies the list of groups and, of the group that it changes, the lists that it touches. */
+#include "advise/group_moves.h"
+
+#include "core/deadline.h"
+#include "mapping/groups.h"
+#include "write/number.h"
+
+#include <string.h>
+
+typedef struct lister {
+    const tw_plan *plan;
+    const tw_pricing *by;
+    const tw_work *work;
+    tw_group_move_sink sink;
+    int g;                     /* the group at hand */
+    const tw_group_map *group; /* the same          */
+    tw_frame_facts facts;
+    tw_tiler *tiler; /* NULL: nothing is fused anew */
+} lister;
+
+#define COPY(to, from, n, more)                                    \
+    do {                                                           \
+        TW_ALLOC(l->work->arena, to, (n) + (more));                \
+        if ((n) > 0) memcpy(to, from, (size_t)(n) * sizeof *(to)); \
+    } while (0)
+
+static const tw_op *driver_of(const lister *l) { return &l->plan->model->op[l->group->op[l->group->n_ops - 1].op]; }
+static const tw_platform *platform_of(const lister *l) { return l->plan->machine->platform; }
+static const char *memory_name(const lister *l, int m) { return platform_of(l)->memory[m].name; }
+
+/* Hands on the plan's mapping with this group instead of the one at hand; text NULL: out of memory. */
+static tw_status put(const lister *l, tw_group_move move, const tw_group_map *changed, const char *text)
+{
+    const tw_mapping *mapping = l->plan->mapping;
+    tw_group_map *group;
+    if (!text) return TW_ERR_NOMEM;
+    COPY(group, mapping->group, mapping->n_groups, 0);
+    group[l->g] = *changed;
+    move.group = l->g;
+    move.at = l->group->name;
+    move.change = text;
+    move.mapping = *mapping;
+    move.mapping.group = group;
+    return l->sink.put(l->sink.user, &move);
+}
+
+/* ---- tiles ---- */
+
+/* What the cut divides: the tile of a cut of the same loop outside of it, or all that the group has of the loop. */
+static int64_t length_at(const lister *l, int n_cuts, int loop)
+{
+    int64_t len = l->group->part_loop == loop ? tw_span_len(l->group->part) : driver_of(l)->loop[loop].extent;
+    for (int k = 0; k < n_cuts; k++) {
+        const tw_nest_cut *cut = &l->group->cut[k];
+        if (cut->loop == loop) len = cut->size > 0 ? tw_min(cut->size, len) : tw_cdiv(len, cut->count);
+    }
+    return len;
+}
+
+static tw_status put_size(const lister *l, int k, int64_t size, int64_t now, int64_t whole)
+{
+    tw_group_map group = *l->group;
+    tw_nest_cut *cut;
+    COPY(cut, group.cut, group.n_cuts, 0);
+    cut[k].size = size;
+    cut[k].count = 0;
+    group.cut = cut;
+    const char *loop = driver_of(l)->loop[cut[k].loop].name;
+    const char *text =
+        size < whole ? tw_arena_printf(l->work->arena, "%s: %s, not %s", loop, TW_GROUPED(size), TW_GROUPED(now))
+                     : tw_arena_printf(l->work->arena, "%s: whole, not %s", loop, TW_GROUPED(now));
+    return put(l, (tw_group_move){.kind = TW_OTHER_TILE, .thing = cut[k].loop}, &group, text);
+}
+
+/* Sizes that cut into 1, 2, 3 .. equal pieces. */
+static tw_status list_sizes(const lister *l)
+{
+    enum { MOST_PIECES = 32 };
+    for (int k = 0; k < l->group->n_cuts; k++) {
+        const tw_nest_cut *cut = &l->group->cut[k];
+        int64_t whole = length_at(l, k, cut->loop), now = length_at(l, k + 1, cut->loop), last = 0;
+        for (int64_t n = 1; n <= MOST_PIECES && n <= whole; n++) {
+            int64_t size = tw_cdiv(whole, n);
+            if (size != last && size != now) TW_TRY(put_size(l, k, size, now, whole));
+            last = size;
+        }
+    }
+    return TW_OK;
+}
+
+/* A new cut at the last level, as cut number `at` of the group. */
+static tw_status put_cut(const lister *l, int loop, int64_t size, int at)
+{
+    tw_group_map group = *l->group;
+    tw_nest_cut *cut;
+    tw_group_level *level;
+    tw_hold *hold;
+    COPY(cut, group.cut, group.n_cuts, 1);
+    COPY(level, group.level, group.n_levels, 0);
+    COPY(hold, group.hold, group.n_holds, 0);
+    memmove(&cut[at + 1], &cut[at], (size_t)(group.n_cuts - at) * sizeof *cut);
+    cut[at] = (tw_nest_cut){.loc = group.loc, .level = group.n_levels - 1, .loop = loop, .size = size};
+    level[group.n_levels - 1].depth++;
+    for (int h = 0; h < group.n_holds; h++) hold[h].depth += hold[h].depth > at;
+    group.cut = cut;
+    group.n_cuts++;
+    group.level = level;
+    group.hold = hold;
+    return put(l, (tw_group_move){.kind = TW_OTHER_TILE, .thing = loop}, &group,
+               tw_arena_printf(l->work->arena, "%s: %s, not whole; %s of the cuts", driver_of(l)->loop[loop].name,
+                               TW_GROUPED(size), at == group.n_cuts - 1 ? "innermost" : "outermost"));
+}
+
+static tw_status list_cuts(const lister *l)
+{
+    const tw_op *op = driver_of(l);
+    int n = l->group->n_levels, first = n > 1 ? l->group->level[n - 2].depth : 0, last = l->group->n_cuts;
+    if (n == 0 || last == TW_MAX_CUTS) return TW_OK;
+    for (int loop = 0; loop < op->n_loops; loop++) {
+        int64_t whole = length_at(l, last, loop);
+        bool is_cut = false;
+        for (int k = 0; k < last; k++) is_cut |= l->group->cut[k].loop == loop;
+        for (int64_t pieces = 2; pieces <= 8 && pieces <= whole && !is_cut; pieces *= 2) {
+            TW_TRY(put_cut(l, loop, tw_cdiv(whole, pieces), last));
+            if (first < last) TW_TRY(put_cut(l, loop, tw_cdiv(whole, pieces), first));
+        }
+    }
+    return TW_OK;
+}
+
+/* ---- order ---- */
+
+/* "oy ox": the cuts of a level. */
+static const char *order_words(const lister *l, const tw_nest_cut *cut, int level)
+{
+    const char *words = "";
+    for (int k = 0; k < l->group->n_cuts && words; k++)
+        if (cut[k].level == level)
+            words = tw_arena_printf(l->work->arena, "%s%s%s", words, *words ? " " : "",
+                                    driver_of(l)->loop[cut[k].loop].name);
+    return words;
+}
+
+static tw_status put_order(const lister *l, int i, int j)
+{
+    tw_group_map group = *l->group;
+    tw_nest_cut *cut;
+    COPY(cut, group.cut, group.n_cuts, 0);
+    cut[i] = group.cut[j];
+    cut[j] = group.cut[i];
+    const char *now = order_words(l, group.cut, cut[i].level), *then = order_words(l, cut, cut[i].level);
+    if (!now || !then) return TW_ERR_NOMEM;
+    group.cut = cut;
+    return put(l, (tw_group_move){.kind = TW_OTHER_ORDER}, &group,
+               tw_arena_printf(l->work->arena, "order %s, not %s", then, now));
+}
+
+static tw_status list_orders(const lister *l)
+{
+    for (int i = 0; i < l->group->n_cuts; i++)
+        for (int j = i + 1; j < l->group->n_cuts; j++)
+            if (l->group->cut[i].level == l->group->cut[j].level && l->group->cut[i].loop != l->group->cut[j].loop)
+                TW_TRY(put_order(l, i, j));
+    return TW_OK;
+}
+
+/* ---- buffers, keeps, slides ---- */
+
+static int level_of(const lister *l, int memory)
+{
+    for (int i = 0; i < l->group->n_levels; i++)
+        if (l->group->level[i].memory == memory) return i;
+    return -1;
+}
+
+static bool is_resident(const lister *l, int tensor)
+{
+    for (int i = 0; i < l->plan->mapping->n_residents; i++)
+        if (l->plan->mapping->resident[i].tensor == tensor) return true;
+    return false;
+}
+
+/* What the mapping says of the stay; where it says nothing, an entry that says as much. */
+static tw_hold hold_of(const lister *l, const tw_stay *stay)
+{
+    const tw_hold *said = tw_group_find_hold(l->group, stay->tensor, stay->memory);
+    return said ? *said
+                : (tw_hold){.loc = l->group->loc, .tensor = stay->tensor, .memory = stay->memory, .depth = -1};
+}
+
+static tw_status put_hold(const lister *l, tw_group_move move, const tw_hold *changed, const char *text)
+{
+    tw_group_map group = *l->group;
+    tw_hold *hold;
+    COPY(hold, group.hold, group.n_holds, 1);
+    const tw_hold *said = tw_group_find_hold(l->group, changed->tensor, changed->memory);
+    hold[said ? (int)(said - group.hold) : group.n_holds++] = *changed;
+    group.hold = hold;
+    move.thing = changed->tensor * TW_MAX_PLATFORM_MEMORIES + changed->memory;
+    return put(l, move, &group, text);
+}
+
+static tw_status list_buffers(const lister *l, const tw_stay *stay)
+{
+    int64_t now = tw_group_slots(l->group, stay->tensor, stay->memory);
+    for (int64_t slots = tw_max(1, now - 1); slots <= now + 1; slots++) {
+        tw_hold hold = hold_of(l, stay);
+        if (slots == now) continue;
+        hold.slots = slots;
+        TW_TRY(put_hold(l, (tw_group_move){.kind = TW_OTHER_BUFFERS}, &hold,
+                        tw_arena_printf(l->work->arena, "buffers of %s in %s: %" PRId64 ", not %" PRId64,
+                                        l->plan->model->tensor[stay->tensor].name, memory_name(l, stay->memory),
+                                        slots, now)));
+    }
+    return TW_OK;
+}
+
+/* How long something is kept that stands still with so many cuts. */
+static const char *keep_words(const lister *l, int level, int depth)
+{
+    int outside = level > 0 ? l->group->level[level - 1].depth : 0;
+    if (depth == l->group->level[level].depth) return "for one tile";
+    if (depth <= outside) return "all the time";
+    return tw_arena_printf(l->work->arena, "while %s stands still",
+                           driver_of(l)->loop[l->group->cut[depth - 1].loop].name);
+}
+
+static tw_status list_keeps(const lister *l, const tw_stay *stay, int level)
+{
+    int outside = level > 0 ? l->group->level[level - 1].depth : 0;
+    int now = (int)tw_max(outside, tw_group_depth(l->group, stay->tensor, stay->memory));
+    for (int depth = outside; depth <= l->group->level[level].depth; depth++) {
+        tw_hold hold = hold_of(l, stay);
+        if (depth == now || hold.slide > 0) continue;
+        const char *then = keep_words(l, level, depth), *was = keep_words(l, level, now);
+        if (!then || !was) return TW_ERR_NOMEM;
+        hold.depth = depth;
+        TW_TRY(put_hold(l, (tw_group_move){.kind = TW_OTHER_KEEP}, &hold,
+                        tw_arena_printf(l->work->arena, "keep %s in %s %s, not %s",
+                                        l->plan->model->tensor[stay->tensor].name, memory_name(l, stay->memory),
+                                        then, was)));
+    }
+    return TW_OK;
+}
+
+static tw_status list_slides(const lister *l, const tw_stay *stay, int level)
+{
+    int outside = level > 0 ? l->group->level[level - 1].depth : 0;
+    const char *tensor = l->plan->model->tensor[stay->tensor].name, *memory = memory_name(l, stay->memory);
+    tw_hold hold = hold_of(l, stay);
+    const tw_group_move move = {.kind = TW_OTHER_SLIDE};
+    int now = hold.slide;
+    hold.slide = 0;
+    if (now > 0)
+        TW_TRY(put_hold(
+            l, move, &hold,
+            tw_arena_printf(l->work->arena, "%s in %s comes in whole tiles and does not slide", tensor, memory)));
+    for (int k = outside; k < l->group->level[level].depth; k++) {
+        hold.depth = k + 1;
+        hold.slide = 1 + l->group->cut[k].loop;
+        if (hold.slide == now) continue;
+        TW_TRY(put_hold(l, move, &hold,
+                        tw_arena_printf(l->work->arena, "%s in %s slides along %s: what two tiles share stays",
+                                        tensor, memory, driver_of(l)->loop[hold.slide - 1].name)));
+    }
+    return TW_OK;
+}
+
+/* Only what a level of the group is about can be said in a file. */
+static tw_status list_holds(const lister *l)
+{
+    const tw_nest *nest = &l->plan->joint->program->nest[l->g];
+    for (int s = 0; s < nest->n_stays; s++) {
+        const tw_stay *stay = &nest->stay[s];
+        int level = level_of(l, stay->memory);
+        if (level < 0 || is_resident(l, stay->tensor)) continue;
+        TW_TRY(list_buffers(l, stay));
+        TW_TRY(list_keeps(l, stay, level));
+        TW_TRY(list_slides(l, stay, level));
+    }
+    return TW_OK;
+}
+
+/* ---- arrays ---- */
+
+/* "rows oc ic, columns oy" */
+static const char *spread_words(const lister *l, const tw_op *op, const tw_cost_array *array, const tw_spread *over)
+{
+    const char *words = "";
+    for (int d = 0; d < array->n_dims && words; d++) {
+        bool any = false;
+        for (int i = 0; i < op->n_loops && words; i++) {
+            if (over->dim[i] != d + 1) continue;
+            words = tw_arena_printf(l->work->arena, "%s%s%s %s", words, *words && !any ? ", " : "",
+                                    any ? "" : array->dim[d], op->loop[i].name);
+            any = true;
+        }
+    }
+    return words;
+}
+
+static tw_status put_spread(const lister *l, int k, const tw_cost_array *array, const tw_spread *now,
+                            const tw_spread *then)
+{
+    tw_group_map group = *l->group;
+    tw_group_op *member;
+    const tw_op *op = &l->plan->model->op[group.op[k].op];
+    const char *was = spread_words(l, op, array, now), *is = spread_words(l, op, array, then);
+    if (!was || !is) return TW_ERR_NOMEM;
+    COPY(member, group.op, group.n_ops, 0);
+    member[k].over = *then;
+    group.op = member;
+    return put(l, (tw_group_move){.kind = TW_OTHER_UNROLL, .thing = k}, &group,
+               tw_arena_printf(l->work->arena, "%s over %s, not %s", op->name, *is ? is : "nothing", was));
+}
+
+static tw_status list_spreads(const lister *l, int k)
+{
+    const tw_grouping all = {.model = l->plan->model, .machine = l->plan->machine};
+    const tw_group_op *member = &l->group->op[k];
+    const tw_op *op = &l->plan->model->op[member->op];
+    const tw_cost *cost = tw_group_cost(&all, member);
+    int n_dims = tw_cost_dims(cost);
+    if (n_dims == 0) return TW_OK;
+    tw_spread now = tw_spread_or_default(&member->over, op, n_dims), swapped = now;
+    for (int i = 0; i < op->n_loops; i++) {
+        if (member->parts[i] > 0) return TW_OK; /* lanes have a share each: that is no small change */
+        if (now.dim[i] > 0) swapped.dim[i] = (int8_t)(now.dim[i] % n_dims + 1);
+    }
+    if (n_dims > 1) TW_TRY(put_spread(l, k, &cost->array, &now, &swapped));
+    for (int i = 0; i < op->n_loops; i++)
+        for (int d = 0; d <= n_dims && op->loop[i].extent > 1; d++) {
+            tw_spread then = now;
+            then.dim[i] = (int8_t)d;
+            if (d != now.dim[i]) TW_TRY(put_spread(l, k, &cost->array, &now, &then));
+        }
+    return TW_OK;
+}
+
+/* ---- what stays between groups ---- */
+
+static tw_status put_residents(const lister *l, int tensor, const tw_group_resident *list, int n, const char *text)
+{
+    if (!text) return TW_ERR_NOMEM;
+    tw_group_move move = {.kind = TW_OTHER_KEEP, .group = -1, .thing = tensor, .change = text};
+    move.at = l->plan->model->tensor[tensor].name;
+    move.mapping = *l->plan->mapping;
+    move.mapping.resident = list;
+    move.mapping.n_residents = n;
+    return l->sink.put(l->sink.user, &move);
+}
+
+/* Residents without those of a tensor; returns how many. */
+static tw_status residents_without(const lister *l, int tensor, tw_group_resident **out, int *n)
+{
+    const tw_mapping *mapping = l->plan->mapping;
+    tw_group_resident *list;
+    TW_ALLOC(l->work->arena, list, mapping->n_residents + 1);
+    *n = 0;
+    for (int i = 0; i < mapping->n_residents; i++)
+        if (mapping->resident[i].tensor != tensor) list[(*n)++] = mapping->resident[i];
+    *out = list;
+    return TW_OK;
+}
+
+/* What the group at hand makes for others: it stays in a memory, or does not any more. */
+static tw_status list_resident(const lister *l)
+{
+    const tw_model *model = l->plan->model;
+    int tensor = tw_joint_output(l->plan->joint->program, l->g), n;
+    tw_group_resident *list;
+    const char *text;
+    if (model->tensor[tensor].is_output || l->group->part_loop >= 0) return TW_OK;
+    TW_TRY(residents_without(l, tensor, &list, &n));
+    if (is_resident(l, tensor)) {
+        text = tw_arena_printf(l->work->arena, "goes through %s between its groups", memory_name(l, 0));
+        return put_residents(l, tensor, list, n, text);
+    }
+    int memory = l->facts.home[tensor];
+    if (memory == 0) return TW_OK;
+    list[n++] = (tw_group_resident){.loc = l->group->loc, .tensor = tensor, .memory = memory};
+    text = tw_arena_printf(l->work->arena, "stays in %s between its groups", memory_name(l, memory));
+    return put_residents(l, tensor, list, n, text);
+}
+
+/* ---- fusion ---- */
+
+enum { MOST_TILINGS = 4 };
+
+/* Operators first .. first + n - 1 of the model as a group, cut in the ways that look best. */
+typedef struct option {
+    int n; /* 0: it cannot be one */
+    tw_group_map group[MOST_TILINGS];
+} option;
+
+static tw_status find_option(const lister *l, int first, int n, tw_seams seams, option *out)
+{
+    const tw_segment segment = {l->plan->model, first, n};
+    const tw_frame *frame;
+    out->n = 0;
+    if (n > TW_MAX_GROUP_OPS || !tw_segment_is_closed(&segment, l->facts.readers)) return TW_OK;
+    tw_status status = tw_frame_of(&l->facts, &segment, l->work->arena, &frame);
+    if (status == TW_INFEASIBLE) return TW_OK;
+    TW_TRY(status);
+    tw_tilings list = {.seams = seams, .most = MOST_TILINGS};
+    TW_ALLOC(l->work->arena, list.tiling, MOST_TILINGS + 1);
+    tw_tilings_find_one(l->tiler, frame, &list);
+    for (int i = 0; i < list.n && i < MOST_TILINGS; i++)
+        TW_TRY(tw_tiling_group(frame, &list.tiling[i], l->work->arena, &out->group[out->n++]));
+    return TW_OK;
+}
+
+/* The operators of a group, if they stand one behind the other in the model; false: they do not, or it is a part. */
+static bool segment_of(const tw_group_map *group, int *first)
+{
+    *first = group->op[0].op;
+    for (int k = 0; k < group->n_ops; k++)
+        if (group->op[k].op != *first + k) return false;
+    return group->part_loop < 0;
+}
+
+/* "l0, l1" */
+static const char *op_words(const lister *l, int first, int n)
+{
+    const char *words = "";
+    for (int k = 0; k < n && words; k++)
+        words =
+            tw_arena_printf(l->work->arena, "%s%s%s", words, k > 0 ? ", " : "", l->plan->model->op[first + k].name);
+    return words;
+}
+
+/* Replaces `n_old` groups from the one at hand on by `n_new` of these. */
+static tw_status put_groups(const lister *l, int n_old, const tw_group_map *is, int n_new, tw_group_move move)
+{
+    const tw_mapping *mapping = l->plan->mapping;
+    tw_group_map *group;
+    int behind = mapping->n_groups - l->g - n_old;
+    if (!move.change) return TW_ERR_NOMEM;
+    if (mapping->n_groups + n_new - n_old > TW_MAX_GROUPS) return TW_OK;
+    COPY(group, mapping->group, l->g, n_new + behind);
+    memcpy(&group[l->g], is, (size_t)n_new * sizeof *group);
+    if (behind > 0) memcpy(&group[l->g + n_new], &mapping->group[l->g + n_old], (size_t)behind * sizeof *group);
+    move.kind = TW_OTHER_FUSION;
+    move.group = l->g;
+    move.at = l->group->name;
+    move.mapping.n_groups = mapping->n_groups + n_new - n_old;
+    move.mapping.group = group;
+    return l->sink.put(l->sink.user, &move);
+}
+
+static tw_seams seams_of(const lister *l, int first, int n)
+{
+    const tw_op *op = l->plan->model->op;
+    int before = first > 0 ? tw_op_makes(&op[first - 1]) : -1;
+    return (tw_seams){.n_in = before >= 0 && is_resident(l, before),
+                      .in = {before},
+                      .out = is_resident(l, tw_op_makes(&op[first + n - 1]))};
+}
+
+/* The group at hand and the next one as one. */
+static tw_status list_join(const lister *l)
+{
+    const tw_mapping *mapping = l->plan->mapping;
+    const tw_group_map *next = l->group + 1;
+    tw_group_resident *list;
+    int first, second, n_residents;
+    option all;
+    if (l->g + 1 == mapping->n_groups || !segment_of(l->group, &first) || !segment_of(next, &second)) return TW_OK;
+    if (second != first + l->group->n_ops) return TW_OK;
+    TW_TRY(find_option(l, first, l->group->n_ops + next->n_ops, seams_of(l, first, l->group->n_ops + next->n_ops),
+                       &all));
+    TW_TRY(residents_without(l, tw_op_makes(&l->plan->model->op[second - 1]), &list, &n_residents));
+    const char *a = op_words(l, first, l->group->n_ops), *b = op_words(l, second, next->n_ops);
+    if (!a || !b) return TW_ERR_NOMEM;
+    for (int i = 0; i < all.n; i++) {
+        tw_group_move move = {.thing = -1, .mapping = {.n_residents = n_residents, .resident = list}};
+        move.change = tw_arena_printf(l->work->arena, "%s fused with %s, tile by tile", a, b);
+        TW_TRY(put_groups(l, 2, &all.group[i], 1, move));
+    }
+    return TW_OK;
+}
+
+/* The group at hand as two, parted before its operator k; what is between them stays on chip, or does not. */
+static tw_status put_parted(const lister *l, int first, int k, bool stays)
+{
+    enum { EACH = 2 };
+    const tw_model *model = l->plan->model;
+    int tensor = tw_op_makes(&model->op[first + k - 1]), n = l->group->n_ops, n_residents;
+    int memory = stays ? l->facts.home[tensor] : 0;
+    tw_seams left = seams_of(l, first, k), right = seams_of(l, first + k, n - k);
+    tw_group_resident *list;
+    option a, b;
+    if (stays && memory == 0) return TW_OK;
+    left.out = stays;
+    right.n_in = stays;
+    TW_TRY(find_option(l, first, k, left, &a));
+    TW_TRY(find_option(l, first + k, n - k, right, &b));
+    TW_TRY(residents_without(l, tensor, &list, &n_residents));
+    if (stays) list[n_residents++] = (tw_group_resident){.loc = l->group->loc, .tensor = tensor, .memory = memory};
+    const char *before = op_words(l, first, k), *behind = op_words(l, first + k, n - k);
+    if (!before || !behind) return TW_ERR_NOMEM;
+    for (int i = 0; i < a.n && i < EACH; i++)
+        for (int j = 0; j < b.n && j < EACH; j++) {
+            const tw_group_map pair[] = {a.group[i], b.group[j]};
+            tw_group_move move = {.thing = k, .mapping = {.n_residents = n_residents, .resident = list}};
+            move.change = tw_arena_printf(l->work->arena, "%s apart from %s: %s %s %s", before, behind,
+                                          model->tensor[tensor].name, stays ? "stays whole in" : "goes through",
+                                          memory_name(l, memory));
+            TW_TRY(put_groups(l, 1, pair, 2, move));
+        }
+    return TW_OK;
+}
+
+static tw_status list_partings(const lister *l)
+{
+    int first;
+    if (!segment_of(l->group, &first)) return TW_OK;
+    for (int k = 1; k < l->group->n_ops; k++) {
+        TW_TRY(put_parted(l, first, k, false));
+        TW_TRY(put_parted(l, first, k, true));
+        if (tw_deadline_is_over(l->work->diag->deadline)) return TW_STOPPED;
+    }
+    return TW_OK;
+}
+
+/* ---- all of them ---- */
+
+static tw_status list_group(const lister *l)
+{
+    TW_TRY(list_holds(l));
+    TW_TRY(list_sizes(l));
+    TW_TRY(list_orders(l));
+    TW_TRY(list_cuts(l));
+    TW_TRY(list_resident(l));
+    for (int k = 0; k < l->group->n_ops; k++) TW_TRY(list_spreads(l, k));
+    return TW_OK;
+}
+
+tw_status tw_group_moves_each(const tw_plan *plan, const tw_pricing *by, const tw_work *work,
+                              tw_group_move_sink sink)
+{
+    lister l = {.plan = plan, .by = by, .work = work, .sink = sink};
+    TW_TRY(tw_frame_facts_of(plan->model, plan->machine, work->arena, &l.facts));
+    for (l.g = 0; l.g < plan->mapping->n_groups; l.g++) {
+        l.group = &plan->mapping->group[l.g];
+        TW_TRY(list_group(&l));
+    }
+    if (!by) return TW_OK;
+    TW_TRY(tw_tiler_new(by, work->arena, &l.tiler));
+    for (l.g = 0; l.g < plan->mapping->n_groups; l.g++) {
+        l.group = &plan->mapping->group[l.g];
+        TW_TRY(list_join(&l));
+        TW_TRY(list_partings(&l));
+    }
+    return TW_OK;
+}
