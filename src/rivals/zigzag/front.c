@@ -153,8 +153,7 @@ static bool is_hopeless(const front *f, int64_t point, int state, const label *l
 static double distance(const front *f, const label *a, const label *b)
 {
     double sum = 0;
-    for (int i = 0; i < f->prices.n; i++)
-        sum += fabs(a->price[i] - b->price[i]) / (1 + a->price[i] + b->price[i]);
+    for (int i = 0; i < f->prices.n; i++) sum += fabs(a->price[i] - b->price[i]) / (1 + a->price[i] + b->price[i]);
     return sum;
 }
 

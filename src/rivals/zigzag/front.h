@@ -17,8 +17,9 @@
 #include "rivals/zigzag/lattice.h"
 
 typedef struct tw_zz_least {
-    double bound;    /* no nest of the case is below it, nor below `known` */
-    tw_zz_nest nest; /* the best of those whose paths were followed to the end; no loops: none is better than what is known */
+    double bound; /* no nest of the case is below it, nor below `known` */
+    tw_zz_nest
+        nest; /* the best of those whose paths were followed to the end; no loops: none is better than what is known */
     int64_t counted; /* nests */
 } tw_zz_least;
 /* The least latency or energy x latency. `known` is the value of a nest, INFINITY: none is known. */

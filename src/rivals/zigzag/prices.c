@@ -54,7 +54,8 @@ static double real_cycles(const tw_zz_flow *flow, double most)
 }
 
 /* Adds one direction: a transfer of `flow` that may take `window` cycles. */
-static void add_link(const tw_zz_prices *f, const tw_zz_link *link, const tw_zz_flow *flow, double window, tw_zz_crossing *out)
+static void add_link(const tw_zz_prices *f, const tw_zz_link *link, const tw_zz_flow *flow, double window,
+                     tw_zz_crossing *out)
 {
     const tw_zz_level *level = &f->c->operand[link->operand].level[link->level];
     double real = real_cycles(flow, level->most[link->way]);
@@ -134,8 +135,7 @@ static bool may_help(const tw_zz_prices *f, const tw_zz_crossing *x)
 {
     double stall = 0;
     if (isinf(x->energy)) return false;
-    for (int i = 0; i < x->n_links; i++)
-        stall = fmax(stall, fmax(x->link[i].late, x->link[i].busy - f->c->cycles));
+    for (int i = 0; i < x->n_links; i++) stall = fmax(stall, fmax(x->link[i].late, x->link[i].busy - f->c->cycles));
     return tw_zz_value(f->measure, f->c->cycles + stall + x->load, f->energy + x->energy) < f->known;
 }
 
@@ -209,7 +209,8 @@ void tw_zz_pay(const tw_zz_prices *f, const tw_zz_crossing *x, int o, int k, dou
     int level = tw_zz_cut_level(o, k);
     add_to(price, f->of_energy, x->energy);
     if (level >= 0) add_to(price, f->of_room[f->c->operand[o].level[level].memory], x->room);
-    if (level >= 0 && f->pair[o][level] != TW_ZZ_FORGOTTEN) add_to(price, f->of_load[o][f->pair[o][level]], x->load);
+    if (level >= 0 && f->pair[o][level] != TW_ZZ_FORGOTTEN)
+        add_to(price, f->of_load[o][f->pair[o][level]], x->load);
     pay_links(f, x, price);
 }
 
@@ -300,7 +301,8 @@ static void sum_loads(const tw_zz_prices *f, const path_price *at, tw_zz_loads l
 {
     for (int o = 0; o < TW_ZZ_OPERANDS; o++) {
         tw_rival_way low = o ? TW_WAY_WRITE_UP : TW_WAY_READ_UP, high = o ? TW_WAY_READ_DOWN : TW_WAY_WRITE_DOWN;
-        for (int kind = TW_ZZ_OWN; kind < TW_ZZ_N_PAIRS; kind++) sum[o][kind] = price_at(at->price, f->of_load[o][kind]);
+        for (int kind = TW_ZZ_OWN; kind < TW_ZZ_N_PAIRS; kind++)
+            sum[o][kind] = price_at(at->price, f->of_load[o][kind]);
         for (int l = 0; l + 1 < f->c->operand[o].n_levels; l++)
             if (f->pair[o][l] != TW_ZZ_FORGOTTEN && is_at_end(f, at->ends, &(tw_zz_link){o, l, TW_WAY_READ_UP}))
                 sum[o][f->pair[o][l]] += fmax(load[o][l][low], load[o][l + 1][high]);
@@ -322,8 +324,10 @@ static double loading_of(const tw_zz_prices *f, const path_price *at, double sta
         *ports += hide_port(f, p, at->ends, all ? INFINITY : fmax(0, left * (f->c->cycles + stall)), load) > 0;
     }
     sum_loads(f, at, load, sum);
-    double first = fmax(sum[1][TW_ZZ_SHARED] + sum[2][TW_ZZ_SHARED] + sum[2][TW_ZZ_OWN], sum[1][TW_ZZ_SHARED] + sum[1][TW_ZZ_OWN]);
-    double second = fmax(sum[1][TW_ZZ_SHARED] + sum[2][TW_ZZ_SHARED] + sum[1][TW_ZZ_OWN], sum[2][TW_ZZ_SHARED] + sum[2][TW_ZZ_OWN]);
+    double first = fmax(sum[1][TW_ZZ_SHARED] + sum[2][TW_ZZ_SHARED] + sum[2][TW_ZZ_OWN],
+                        sum[1][TW_ZZ_SHARED] + sum[1][TW_ZZ_OWN]);
+    double second = fmax(sum[1][TW_ZZ_SHARED] + sum[2][TW_ZZ_SHARED] + sum[1][TW_ZZ_OWN],
+                         sum[2][TW_ZZ_SHARED] + sum[2][TW_ZZ_OWN]);
     return fmax(0, fmin(first, second)) + fmax(0, sum[0][TW_ZZ_OWN]);
 }
 
@@ -363,7 +367,8 @@ bool tw_zz_prices_init(tw_zz_prices *f, const tw_zz_case *c, tw_measure measure,
     *f = (tw_zz_prices){.c = c, .measure = measure, .known = known};
     if (!tw_zz_lattice_init(&f->lattice, c)) return false;
     for (int o = 0; o < TW_ZZ_OPERANDS; o++) f->first[o + 1] = f->first[o] + f->lattice.n_cuts[o];
-    return f->first[TW_ZZ_OPERANDS] <= TW_ZZ_CUTS && f->lattice.n_points * f->lattice.n_states * TW_ZZ_PRICES <= TABLE;
+    return f->first[TW_ZZ_OPERANDS] <= TW_ZZ_CUTS &&
+           f->lattice.n_points * f->lattice.n_states * TW_ZZ_PRICES <= TABLE;
 }
 
 /* The least and the most that the lowest tile of each operand can be; elements are rounded. */

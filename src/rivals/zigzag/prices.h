@@ -12,12 +12,17 @@
 enum { TW_ZZ_PRICES = 16, TW_ZZ_CUTS = 16 }; /* prices that add up; cuts of all operands */
 
 /* How the loading of two levels counts beside that of the other input: on its own, one after the other, or not at all. */
-typedef enum tw_zz_loading { TW_ZZ_OWN, TW_ZZ_SHARED, TW_ZZ_FORGOTTEN, TW_ZZ_N_PAIRS = TW_ZZ_FORGOTTEN } tw_zz_loading;
+typedef enum tw_zz_loading {
+    TW_ZZ_OWN,
+    TW_ZZ_SHARED,
+    TW_ZZ_FORGOTTEN,
+    TW_ZZ_N_PAIRS = TW_ZZ_FORGOTTEN
+} tw_zz_loading;
 
 typedef struct tw_zz_crossing { /* of one cut at one point */
-    double energy;              /* INFINITY: the cut cannot be here, or no nest with it is better than the known one */
-    double room;                /* bits of the tile inside                    */
-    double load;                /* cycles of the first tile; 0: it can hide   */
+    double energy; /* INFINITY: the cut cannot be here, or no nest with it is better than the known one */
+    double room;   /* bits of the tile inside                    */
+    double load;   /* cycles of the first tile; 0: it can hide   */
     int n_links;
     struct {
         int port;
@@ -34,10 +39,10 @@ typedef struct tw_zz_prices {
     tw_zz_crossing *cross;         /* of a point and a cut                                    */
     tw_zz_crossing sums;           /* what the multipliers send, whatever the nest           */
     tw_zz_loading pair[TW_ZZ_OPERANDS][TW_ZZ_LEVELS];
-    tw_zz_flows full[TW_ZZ_OPERANDS];   /* where all cuts are outside of all loops            */
+    tw_zz_flows full[TW_ZZ_OPERANDS]; /* where all cuts are outside of all loops            */
     double lowest_bits[TW_ZZ_OPERANDS], highest_bits[TW_ZZ_OPERANDS]; /* of tiles in the lowest memory */
-    double energy;                      /* of all nests alike                                 */
-    int n;                              /* prices that matter; which is where, -1: it does not */
+    double energy; /* of all nests alike                                 */
+    int n;         /* prices that matter; which is where, -1: it does not */
     int of_energy, of_room[TW_RIVAL_MEMORIES], of_load[TW_ZZ_OPERANDS][TW_ZZ_N_PAIRS];
     int of_busy[TW_ZZ_PORTS], of_late[TW_ZZ_PORTS], of_rate[TW_ZZ_PORTS];
 } tw_zz_prices;
