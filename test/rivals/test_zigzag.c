@@ -132,6 +132,42 @@ TEST(a_machine_and_layers_in_our_words_are_files_that_we_read)
     tw_bench_free(&b);
 }
 
+/* Sums over the layers of networks, which the tool's authors test it with. */
+TEST(networks_cost_what_the_authors_of_the_tool_expect)
+{
+    static const struct {
+        const char *workload, *machine, *mapping;
+        double energy_pj, cycles;
+    } rows[] = {
+        {"resnet18.onnx", "ascend_like", "ascend_like", 1940385435.76, 3032311.0},
+        {"resnet18.yaml", "ascend_like", "ascend_like", 2449578483.76, 3980000.0},
+        {"resnet18.onnx", "edge_tpu_like", "edge_tpu_like", 1903229377.55, 2887804.5},
+        {"resnet18.yaml", "edge_tpu_like", "edge_tpu_like", 2413348670.67, 3741293.0},
+        {"resnet18.onnx", "meta_prototype", "meta_prototype_like", 1863284164.16, 2700449.66},
+        {"resnet18.yaml", "tpu_like", "tpu_like", 2615172831.38, 5584991.0},
+    };
+    const char *shared = tw_test_shared();
+    if (!shared) skip();
+    for (size_t i = 0; i < TW_COUNT(rows); i++) {
+        char path[3][4096];
+        const char *const file[] = {path[0], path[1], path[2]};
+        double energy = 0, cycles = 0;
+        tw_context *ctx = tw_context_new();
+        const tw_rival *rival = NULL;
+        snprintf(path[0], sizeof path[0], "%s/data/zigzag/workload/%s", shared, rows[i].workload);
+        snprintf(path[1], sizeof path[1], "%s/data/zigzag/hardware/%s.yaml", shared, rows[i].machine);
+        snprintf(path[2], sizeof path[2], "%s/data/zigzag/mapping/%s.yaml", shared, rows[i].mapping);
+        CHECK_EQ(tw_rival_open(ctx, file, 3, &rival), TW_OK);
+        for (int l = 0; l < tw_rival_n_layers(rival); l++) {
+            energy += account_of(ctx, rival, l)->energy_pj;
+            cycles += account_of(ctx, rival, l)->cycles;
+        }
+        CHECK(fabs(energy / rows[i].energy_pj - 1) <= 1e-9);
+        CHECK(fabs(cycles - rows[i].cycles) <= 0.01); /* as many digits as they give */
+        tw_context_free(ctx);
+    }
+}
+
 /* ---- cases made here ---- */
 
 enum { A, B, C, D, DIMS }; /* O[a][b] += W[b][c] * I[a + d][c], and W has d too */
