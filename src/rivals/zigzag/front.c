@@ -197,7 +197,6 @@ static void arrive(front *f, int64_t point, int state, const label *l)
 {
     int32_t *cell = &f->cell[point * f->prices.lattice.n_states + state];
     int n = 0;
-    if (point < f->prices.lattice.n_points - 1 && is_hopeless(f, point, state, l)) return;
     for (int32_t *link = cell; *link >= 0;) {
         label *other = &f->pool[*link];
         if (other->ends == l->ends && is_no_dearer(f, other, l)) return;
@@ -208,7 +207,10 @@ static void arrive(front *f, int64_t point, int state, const label *l)
         n += other->ends == l->ends;
         link = &other->next;
     }
-    if (n < WIDE || point == f->prices.lattice.n_points - 1)
+    bool inside =
+        point < f->prices.lattice.n_points - 1; /* until then it is open which cuts are outside of all loops */
+    if (inside && is_hopeless(f, point, state, l)) return;
+    if (n < WIDE || !inside)
         keep(f, cell, l);
     else
         join_nearest(f, *cell, l);

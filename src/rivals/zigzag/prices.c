@@ -240,15 +240,8 @@ static bool is_at_end(const tw_zz_prices *f, uint32_t ends, const tw_zz_link *li
     return ends >> (f->first[link->operand] + level + (link->operand > 0)) & 1;
 }
 
-/* Loads of one port that happen once, the longest first. How far they can be hidden depends on the operand's lowest tile, which is known
- * if that is outside of all loops too. */
-typedef struct hidden {
-    int n;
-    double cycles[TW_ZZ_LINKS], least[TW_ZZ_LINKS], most[TW_ZZ_LINKS];
-    const tw_zz_link *whose[TW_ZZ_LINKS];
-} hidden;
-
-static void add_hidden(const tw_zz_prices *f, const tw_zz_port *port, const tw_zz_link *k, uint32_t ends, hidden *h)
+static void add_hidden(const tw_zz_prices *f, const tw_zz_port *port, const tw_zz_link *k, uint32_t ends,
+                       tw_zz_hidden *h)
 {
     const tw_zz_flow *flow = &f->full[k->operand].way[k->level][k->way];
     double cycles = real_cycles(flow, port->most);
@@ -267,7 +260,7 @@ static void add_hidden(const tw_zz_prices *f, const tw_zz_port *port, const tw_z
 }
 
 /* What is at least left of load j, as the tool hides them: the longest down to its least, then both, and so on. */
-static double left_of(const hidden *h, int j, double spare)
+static double left_of(const tw_zz_hidden *h, int j, double spare)
 {
     double left = h->cycles[j];
     if (!(spare > 0)) return left;
@@ -280,20 +273,42 @@ static double left_of(const hidden *h, int j, double spare)
     return left;
 }
 
-/* Loads of a port that happen once, in the time that the others leave. Returns how many there are. */
-static int hide_port(const tw_zz_prices *f, int p, uint32_t ends, double spare, tw_zz_loads load)
+/* Loads of a port that happen once. */
+static void find_hidden(const tw_zz_prices *f, int p, uint32_t ends, tw_zz_hidden *h)
 {
     const tw_zz_port *port = &f->c->port[p];
-    hidden h = {0};
+    *h = (tw_zz_hidden){0};
     for (int i = 0; i < port->n_links; i++) {
         const tw_zz_link *k = &port->link[i];
         if (!returns(k->operand, k->way) && is_at_end(f, ends, k) &&
             f->full[k->operand].way[k->level][k->way].count > 0)
-            add_hidden(f, port, k, ends, &h);
+            add_hidden(f, port, k, ends, h);
     }
-    for (int i = 0; i < h.n; i++)
-        load[h.whose[i]->operand][h.whose[i]->level][h.whose[i]->way] = left_of(&h, i, spare);
-    return h.n;
+}
+
+/* Cuts are outside of all loops from the outermost on, so that how many there are of each operand says which. */
+static int state_of(const tw_zz_prices *f, uint32_t ends)
+{
+    int state = 0;
+    for (int o = 0; o < TW_ZZ_OPERANDS; o++) {
+        uint32_t own = (ends >> f->first[o]) & ((1U << f->lattice.n_cuts[o]) - 1);
+        state += __builtin_popcount(own) * f->lattice.stride[o];
+    }
+    return state;
+}
+
+/* What is hidden for every set of such cuts. */
+static tw_status list_hidden(tw_zz_prices *f, tw_arena *arena)
+{
+    TW_ALLOC(arena, f->hidden, (int64_t)f->lattice.n_states * f->c->n_ports);
+    for (int s = 0; s < f->lattice.n_states; s++) {
+        uint32_t ends = 0;
+        for (int o = 0; o < TW_ZZ_OPERANDS; o++)
+            for (int k = 0; k < tw_zz_made(&f->lattice, s, o); k++)
+                ends |= 1U << (f->first[o] + f->lattice.n_cuts[o] - 1 - k);
+        for (int p = 0; p < f->c->n_ports; p++) find_hidden(f, p, ends, &f->hidden[s * f->c->n_ports + p]);
+    }
+    return TW_OK;
 }
 
 /* Cycles of loading by kind of pair; those that hide and those that do not. */
@@ -317,11 +332,16 @@ static double loading_of(const tw_zz_prices *f, const path_price *at, double sta
 {
     tw_zz_loads load;
     double sum[TW_ZZ_OPERANDS][TW_ZZ_N_PAIRS];
+    const tw_zz_hidden *hidden = &f->hidden[state_of(f, at->ends) * f->c->n_ports];
     *ports = 0;
     for (int p = 0; at->ends && p < f->c->n_ports; p++) {
+        const tw_zz_hidden *h = &hidden[p];
+        if (h->n == 0) continue;
         double most = f->c->port[p].most, left = (most - price_at(at->price, f->of_rate[p])) / most;
-        bool all = port != ALL_PORTS && port != p;
-        *ports += hide_port(f, p, at->ends, all ? INFINITY : fmax(0, left * (f->c->cycles + stall)), load) > 0;
+        double spare = port != ALL_PORTS && port != p ? INFINITY : fmax(0, left * (f->c->cycles + stall));
+        for (int i = 0; i < h->n; i++)
+            load[h->whose[i]->operand][h->whose[i]->level][h->whose[i]->way] = left_of(h, i, spare);
+        ++*ports;
     }
     sum_loads(f, at, load, sum);
     double first = fmax(sum[1][TW_ZZ_SHARED] + sum[2][TW_ZZ_SHARED] + sum[2][TW_ZZ_OWN],
@@ -338,7 +358,9 @@ static double waiting_of(const tw_zz_prices *f, const path_price *at)
     int ports, one;
     double stall = stall_of(f, at->price), now = loading_of(f, at, stall, ALL_PORTS, &ports), least = 0;
     if (ports <= 1) return stall + now;
-    for (int p = 0; p < f->c->n_ports; p++) least = fmax(least, loading_of(f, at, stall, p, &one));
+    const tw_zz_hidden *hidden = &f->hidden[state_of(f, at->ends) * f->c->n_ports];
+    for (int p = 0; p < f->c->n_ports; p++)
+        if (hidden[p].n > 0) least = fmax(least, loading_of(f, at, stall, p, &one));
     return stall + least;
 }
 
@@ -391,6 +413,7 @@ tw_status tw_zz_prices_build(tw_zz_prices *f, tw_arena *arena)
     f->energy = tw_zz_constant_energy(g);
     tell_pairs(f);
     find_tiles(f);
+    TW_TRY(list_hidden(f, arena));
     cross_sums(f, &f->sums);
     for (int64_t p = 0; p < g->n_points; p++)
         for (int o = 0; o < TW_ZZ_OPERANDS; o++)

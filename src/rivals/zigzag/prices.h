@@ -30,6 +30,14 @@ typedef struct tw_zz_crossing { /* of one cut at one point */
     } link[4];
 } tw_zz_crossing;
 
+/* Loads of one port that happen once, the longest first. How far they can be hidden depends on the operand's lowest tile, which is known
+ * if that is outside of all loops too. */
+typedef struct tw_zz_hidden {
+    int n;
+    double cycles[TW_ZZ_LINKS], least[TW_ZZ_LINKS], most[TW_ZZ_LINKS];
+    const tw_zz_link *whose[TW_ZZ_LINKS];
+} tw_zz_hidden;
+
 typedef struct tw_zz_prices {
     tw_zz_lattice lattice;
     const tw_zz_case *c;
@@ -41,8 +49,9 @@ typedef struct tw_zz_prices {
     tw_zz_loading pair[TW_ZZ_OPERANDS][TW_ZZ_LEVELS];
     tw_zz_flows full[TW_ZZ_OPERANDS]; /* where all cuts are outside of all loops            */
     double lowest_bits[TW_ZZ_OPERANDS], highest_bits[TW_ZZ_OPERANDS]; /* of tiles in the lowest memory */
-    double energy; /* of all nests alike                                 */
-    int n;         /* prices that matter; which is where, -1: it does not */
+    tw_zz_hidden *hidden; /* of a port in a state, as if the cuts that were made were outside of all loops */
+    double energy;        /* of all nests alike                                 */
+    int n;                /* prices that matter; which is where, -1: it does not */
     int of_energy, of_room[TW_RIVAL_MEMORIES], of_load[TW_ZZ_OPERANDS][TW_ZZ_N_PAIRS];
     int of_busy[TW_ZZ_PORTS], of_late[TW_ZZ_PORTS], of_rate[TW_ZZ_PORTS];
 } tw_zz_prices;

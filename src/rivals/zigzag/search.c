@@ -465,15 +465,17 @@ static tw_status run(climber *k, double *least, tw_diag *diag)
     return TW_OK;
 }
 
-/* The least that any nest can take, and the nest of that path. *bound rises to it. */
-static tw_status prove(climber *k, tw_work work, double *bound)
+/* The least that any nest can take, and a better one if there is one on the way. *bound rises to it, or to `known`, which another
+ * unrolling reaches. */
+static tw_status prove(climber *k, double known, tw_work work, double *bound)
 {
     tw_zz_least least;
-    if (k->goal->measure == TW_ENERGY || is_reached(k, *bound)) return TW_OK;
-    TW_TRY(tw_zz_front(k->c, k->goal->measure, k->record.value, work, &least));
+    known = fmin(known, k->record.value);
+    if (k->goal->measure == TW_ENERGY || known <= *bound * (1 + 1e-12)) return TW_OK;
+    TW_TRY(tw_zz_front(k->c, k->goal->measure, known, work, &least));
     k->budget = k->counted + k->budget / 4;
     begin_with(k, &least.nest);
-    *bound = fmax(*bound, fmin(least.bound, k->record.value));
+    *bound = fmax(*bound, fmin(least.bound, fmin(known, k->record.value)));
     return TW_OK;
 }
 
@@ -497,7 +499,7 @@ static tw_status search_unrolling(const tw_zz_goal *goal, int u, tw_work work, t
                  .is_ordered = goal->extra->entry && goal->extra->entry->n_orders > 0};
     if (out->unrolling < 0 || least < out->value) {
         TW_TRY(run(&k, &least, diag));
-        TW_TRY(prove(&k, work, &least));
+        TW_TRY(prove(&k, out->unrolling < 0 ? INFINITY : out->value, work, &least));
     }
     *bound = fmin(*bound, least);
     keep(&k, u, out);
