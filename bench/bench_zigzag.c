@@ -7,6 +7,7 @@
 #include "tilewright/rivals.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -23,6 +24,8 @@ typedef struct row {
 typedef struct sums {
     double cycles, energy_uj, seconds;
     int64_t counted;
+    int layers, proven;
+    double gap; /* the largest of those that are not proven */
 } sums;
 
 static const tw_rival *open_row(tw_context *ctx, const char *folder, const row *r)
@@ -62,6 +65,9 @@ static int search_all(tw_context *ctx, const tw_rival *rival, tw_measure measure
         out->cycles += found[i]->account->cycles;
         out->energy_uj += found[i]->account->energy_pj / 1e6;
         out->counted += found[i]->counted;
+        out->layers++;
+        out->proven += found[i]->proven;
+        out->gap = fmax(out->gap, found[i]->value / found[i]->bound - 1);
     }
     out->seconds = cpu_seconds() - start;
     free(found);
@@ -72,8 +78,8 @@ static void print_sums(const char *what, const sums *s)
 {
     printf("  %-22s %14.1f cycles %12.3f uJ %8.3f s", what, s->cycles, s->energy_uj, s->seconds);
     if (s->counted > 0)
-        printf(" %10" PRId64 " mappings, %.2f million per second", s->counted,
-               1e-6 * (double)s->counted / s->seconds);
+        printf(" %9" PRId64 " mappings, %d of %d layers proven, others within %.2f %%", s->counted, s->proven,
+               s->layers, 100 * s->gap);
     printf("\n");
 }
 
@@ -103,6 +109,7 @@ int main(int argc, char **argv)
 {
     static const row rows[] = {{"resnet18.onnx", "tpu_like.yaml", "tpu_like.yaml"},
                                {"resnet18.yaml", "meta_prototype.yaml", "meta_prototype_like.yaml"},
+                               {"alexnet.onnx", "tpu_like.yaml", "tpu_like.yaml"},
                                {"alexnet.onnx", "edge_tpu_like.yaml", "edge_tpu_like.yaml"},
                                {"mobilenetv2.onnx", "edge_tpu_like.yaml", "edge_tpu_like.yaml"}};
     const char *folder = argc > 1 ? argv[1] : "../shared/data/zigzag";

@@ -67,17 +67,28 @@ static tw_rules rules_of(const run *r)
     return asked == RULES_OF_FILES || asked == RULES_ALL ? tw_rival_rules(r->rival) : (tw_rules)asked;
 }
 
+/* One document: the account of one layer, or a list of those of several. */
+static tw_status print_json(tw_context *ctx, const tw_account *const *account, int n, FILE *out)
+{
+    tw_status status = TW_OK;
+    if (n != 1) fputs("[", out);
+    for (int i = 0; i < n && status == TW_OK; i++) {
+        fputs(i ? ",\n" : "", out);
+        status = tw_account_print_json(ctx, account[i], out);
+    }
+    if (n != 1) fputs("]\n", out);
+    return status;
+}
+
 /* One layer's account, or all of them, as the options ask for it. */
 static tw_status print_accounts(run *r, const tw_account *const *account, int n, FILE *out)
 {
     const cli_options *o = r->options;
     tw_status status = TW_OK;
     if (o->quiet) return TW_OK;
-    if (!o->json && o->print.brief) status = tw_accounts_print_brief(r->ctx, account, n, &o->print, out);
-    for (int i = 0; i < n && status == TW_OK; i++) {
-        if (o->json) status = tw_account_print_json(r->ctx, account[i], out);
-        if (!o->json && !o->print.brief) status = tw_account_print_text(r->ctx, account[i], out);
-    }
+    if (o->json) return print_json(r->ctx, account, n, out);
+    if (o->print.brief) return tw_accounts_print_brief(r->ctx, account, n, &o->print, out);
+    for (int i = 0; i < n && status == TW_OK; i++) status = tw_account_print_text(r->ctx, account[i], out);
     return status;
 }
 

@@ -168,6 +168,8 @@ static void check_search(tally *t, const char *file, const csv *c, int row, cons
         fail_case(t, file, id, why);
     else
         t->passed++;
+    printf("  %s: %.4f times better than the tool's, which is rounded%s\n", id, theirs / found->value,
+           found->proven ? ", proven to be the best" : "");
 }
 
 void run_mapper_runs(tally *t, const char *path, const char *file)

@@ -23,6 +23,8 @@ typedef struct golden {
     const char *id;
     int better, equal; /* mappings that our search improved, and those that it did not */
     double ratio;      /* product of theirs / ours over the better ones */
+    int proven;        /* answers that are proven to be the best            */
+    double gap;        /* the largest that is left, of the others           */
 } golden;
 
 static const json_t *layers_of(const golden *g) { return json_object_get(g->root, "layers"); }
@@ -224,6 +226,8 @@ static void check_found(golden *g, const tw_rival_found *found, const json_t *la
         return;
     }
     g->t->passed++;
+    g->proven += found->proven;
+    g->gap = fmax(g->gap, found->value / found->bound - 1);
     bool better = found->value < theirs * (1 - 1e-9);
     g->better += better;
     g->equal += !better;
@@ -303,6 +307,9 @@ void run_zigzag(tally *t, const char *path, const char *file, const json_t *root
     if (g.better + g.equal > 0)
         printf("  %d of %d answers better than the tool's, by %.2f %% in the geometric mean of those\n", g.better,
                g.better + g.equal, g.better ? 100 * (1 - pow(g.ratio, -1.0 / g.better)) : 0);
+    if (g.better + g.equal > 0)
+        printf("  %d of %d answers proven to be the best, the others within %.2f %% of it\n", g.proven,
+               g.better + g.equal, 100 * g.gap);
     tw_context_free(g.ctx);
 }
 

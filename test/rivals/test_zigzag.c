@@ -1,6 +1,5 @@
 /* test/rivals/test_zigzag.c - ZigZag's rules against walking through a nest, trying everything, and the tool's other dialect. */
-#include "rivals/zigzag/count.h"
-#include "rivals/zigzag/lattice.h"
+#include "rivals/zigzag/front.h"
 #include "rivals/zigzag/zigzag.h"
 #include "tilewright/rivals.h"
 #include "tw_read.h"
@@ -131,6 +130,42 @@ TEST(a_machine_and_layers_in_our_words_are_files_that_we_read)
     for (int i = 0; i < model.n_ops; i++) CHECK_EQ(tw_op_points(&model.op[i]), account_of(ctx, rival, i)->macs);
     tw_context_free(ctx);
     tw_bench_free(&b);
+}
+
+/* Sums over the layers of networks, which the tool's authors test it with. */
+TEST(networks_cost_what_the_authors_of_the_tool_expect)
+{
+    static const struct {
+        const char *workload, *machine, *mapping;
+        double energy_pj, cycles;
+    } rows[] = {
+        {"resnet18.onnx", "ascend_like", "ascend_like", 1940385435.76, 3032311.0},
+        {"resnet18.yaml", "ascend_like", "ascend_like", 2449578483.76, 3980000.0},
+        {"resnet18.onnx", "edge_tpu_like", "edge_tpu_like", 1903229377.55, 2887804.5},
+        {"resnet18.yaml", "edge_tpu_like", "edge_tpu_like", 2413348670.67, 3741293.0},
+        {"resnet18.onnx", "meta_prototype", "meta_prototype_like", 1863284164.16, 2700449.66},
+        {"resnet18.yaml", "tpu_like", "tpu_like", 2615172831.38, 5584991.0},
+    };
+    const char *shared = tw_test_shared();
+    if (!shared) skip();
+    for (size_t i = 0; i < TW_COUNT(rows); i++) {
+        char path[3][4096];
+        const char *const file[] = {path[0], path[1], path[2]};
+        double energy = 0, cycles = 0;
+        tw_context *ctx = tw_context_new();
+        const tw_rival *rival = NULL;
+        snprintf(path[0], sizeof path[0], "%s/data/zigzag/workload/%s", shared, rows[i].workload);
+        snprintf(path[1], sizeof path[1], "%s/data/zigzag/hardware/%s.yaml", shared, rows[i].machine);
+        snprintf(path[2], sizeof path[2], "%s/data/zigzag/mapping/%s.yaml", shared, rows[i].mapping);
+        CHECK_EQ(tw_rival_open(ctx, file, 3, &rival), TW_OK);
+        for (int l = 0; l < tw_rival_n_layers(rival); l++) {
+            energy += account_of(ctx, rival, l)->energy_pj;
+            cycles += account_of(ctx, rival, l)->cycles;
+        }
+        CHECK(fabs(energy / rows[i].energy_pj - 1) <= 1e-9);
+        CHECK(fabs(cycles - rows[i].cycles) <= 0.01); /* as many digits as they give */
+        tw_context_free(ctx);
+    }
 }
 
 /* ---- cases made here ---- */
@@ -484,6 +519,60 @@ TEST(the_path_of_least_energy_is_the_best_of_everything_where_it_fits)
                 reached++;
             }
         }
+        tw_diag_release(&diag);
+    }
+    CHECK(reached > 0);
+    tw_arena_free(scratch);
+}
+
+/* ---- bounds of latency ---- */
+
+/* Ports of random widths, some of them for reads and writes; operands that share a memory or do not. */
+static tw_hierarchy random_machine(uint64_t *seed)
+{
+    static const unsigned keeps[][3] = {{5, 4, 2}, {7, 4, 2}, {7, 5, 2}, {3, 4, 4}, {5, 5, 2}, {7, 7, 3}};
+    int kind = (int)tw_test_pick(seed, 0, TW_COUNT(keeps) - 1);
+    tw_hierarchy h = {
+        .name = "array", .n_memories = 4, .n_axes = 2, .axis = {"D1", "D2"}, .axis_size = {4, 4}, .mac_pj = 1};
+    h.memory[0] = memory_of("outside", INT64_C(1) << 40, 7, 3);
+    h.memory[1] = memory_of("shared", 64 * tw_test_pick(seed, 1, 8), keeps[kind][0], 3);
+    h.memory[2] = memory_of("middle", 16 * tw_test_pick(seed, 1, 8), keeps[kind][1], 2);
+    h.memory[3] = memory_of("near", 16 * tw_test_pick(seed, 1, 4), keeps[kind][2], 0);
+    for (int m = 0; m < 4; m++) {
+        bool one = tw_test_pick(seed, 0, 2) == 0;
+        for (int p = 0; p < 2; p++) h.memory[m].port[p].most = 8 << tw_test_pick(seed, 0, 3);
+        for (int o = 0; one && o < TW_RIVAL_OPERANDS; o++)
+            for (int w = 0; w < TW_N_WAYS; w++)
+                if (h.memory[m].port_of[o][w] > 0) h.memory[m].port_of[o][w] = 0;
+    }
+    return h;
+}
+
+TEST(no_nest_is_faster_than_the_least_of_all_fronts)
+{
+    static const tw_measure measure[] = {TW_CYCLES, TW_EDP};
+    uint64_t seed = tw_test_seed();
+    tw_arena *scratch = tw_arena_new();
+    int reached = 0;
+    for (int i = 0; i < 12; i++) {
+        tw_hierarchy h = random_machine(&seed);
+        int64_t extent[DIMS] = {(int64_t[]){2, 3, 4, 6}[tw_test_pick(&seed, 0, 3)], tw_test_pick(&seed, 2, 4),
+                                tw_test_pick(&seed, 3, 5), tw_test_pick(&seed, 1, 2)};
+        tw_einsum e = einsum_of(extent, tw_test_pick(&seed, 1, 2));
+        tw_zz_unrolling u = over_array();
+        tw_zz_layer_facts facts = {0};
+        tw_diag diag = {0};
+        tw_zz_case c;
+        tw_zz_least front;
+        CHECK_EQ(tw_zz_case_build(&h, &e, &facts, &u, (tw_loc){0}, &diag, &c), TW_OK);
+        double least = best_of_all(&c, measure[i % 2]);
+        for (int known = 0; known < 2; known++) {
+            CHECK_EQ(tw_zz_front(&c, measure[i % 2], known ? least : INFINITY,
+                                 (tw_work){.scratch = scratch, .diag = &diag}, &front),
+                     TW_OK);
+            CHECK(front.bound <= least * (1 + 1e-12));
+        }
+        reached += least < INFINITY && front.bound >= least * (1 - 1e-9);
         tw_diag_release(&diag);
     }
     CHECK(reached > 0);

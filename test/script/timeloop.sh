@@ -38,6 +38,27 @@ sed 's/stride: 1}/Stride: 2}/' "$t/problem.yaml" >typo.yaml
 expect 2 typo.yaml -m "$machine" --mapping "$t/mapping.yaml"
 says err.txt "typo.yaml:16:39: error: unknown key 'Stride' in instance; did you mean 'stride'?"
 
+# The dialect without a tree: a row of storages, the innermost first. Constraints may stand in `mapspace`; an empty mapping is none.
+cat >row.yaml <<'END'
+arch:
+  arithmetic: {name: mac, instances: 4, meshX: 2, word_bits: 8}
+  storage:
+  - {name: spad, entries: 24, instances: 4, meshX: 2, word_bits: 8}
+  - {name: buffer, entries: 512, block_size: 2, word_bits: 8, shared_bandwidth: 8, multiple_buffering: 2}
+  - {name: main, technology: DRAM, block_size: 4, word_bits: 8, read_bandwidth: 4, write_bandwidth: 4}
+END
+expect 0 "$t/problem.yaml" -m "row.yaml,$t/energy.yaml" --mapping "$t/mapping.yaml" --rules=timeloop --full
+cmp -s out.txt apart.txt || fail "a row of storages is not the same as the tree"
+expect 2 "$t/problem.yaml" -m row.yaml --mapping "$t/mapping.yaml"
+says err.txt "no table says what reads and writes of 'main' take"
+sed 's/architecture_constraints/mapspace/' "$t/limits.yaml" >mapspace.yaml
+printf 'mapping: []\n' >empty.yaml
+"$tw" plan "$t/problem.yaml" -m "$machine,$t/limits.yaml" --full -o limited | grep -v mappings >limited.txt
+"$tw" plan "$t/problem.yaml" -m "$machine,mapspace.yaml,empty.yaml" --full -o limited | grep -v mappings >mapspace.txt
+cmp -s limited.txt mapspace.txt || fail "constraints of a mapspace are not those of an architecture"
+"$tw" plan "$t/problem.yaml" -m "$machine" --full -o limited | grep -v mappings >free.txt
+cmp -s limited.txt free.txt && fail "constraints make no difference"
+
 # Everything may be in one file, as the tool's front end writes it, with attributes that only estimators of energy know.
 {
     echo "dumped_by_timeloop_front_end: true"

@@ -2,7 +2,9 @@
  *
  * A subtree holds `local` components and at most one further `subtree`, which is inside of them. Names end with a range where
  * there are several: PE[0..15] is 16 of them, and a component of a subtree of 16 is there 16 times. Instances are laid out in
- * columns (meshX) and rows (meshY); how many instances of the next component one instance feeds is the ratio of both. */
+ * columns (meshX) and rows (meshY); how many instances of the next component one instance feeds is the ratio of both.
+ *
+ * Before there were trees the tool read a row: `storage`, the innermost first, and `arithmetic`. */
 #include "rivals/timeloop/timeloop.h"
 
 #include <stdlib.h>
@@ -388,6 +390,49 @@ static tw_status read_subtree(walker *w, const tw_node *node, int depth)
     return inner ? read_subtree(w, inner->child, depth + 1) : TW_OK;
 }
 
+/* ---- the dialect without a tree ---- */
+
+/* A storage or the arithmetic: all that is said stands beside the name. */
+static tw_status read_part(walker *w, const tw_node *node, bool array)
+{
+    tw_fields f = tw_fields_open(node, array ? "arithmetic" : "storage", w->r->work.diag);
+    component c = {.name = "MAC", .count = 1};
+    if (!array || tw_field_node(&f, "name", TW_OPTIONAL))
+        if (!read_name(w->r, &f, &c.name, &c.count)) return TW_ERR_INPUT;
+    if (array)
+        read_array(w, &f, &c, node->loc);
+    else
+        TW_TRY(read_memory(w, &f, &c, node->loc));
+    read_over(&f);
+    return tw_fields_close(&f);
+}
+
+/* A row of storages, the innermost first, and what computes. */
+static tw_status read_row(walker *w, const tw_node *node)
+{
+    tw_fields f = tw_fields_open(node, "architecture", w->r->work.diag);
+    (void)tw_field_node(&f, "version", TW_OPTIONAL);
+    const tw_node *row = tw_field_list(&f, "storage", TW_REQUIRED),
+                  *array = tw_field_map(&f, "arithmetic", TW_REQUIRED), *part[TW_RIVAL_MEMORIES];
+    int n = 0;
+    if (row && row->n_children > TW_RIVAL_MEMORIES)
+        TW_REFUSE(&f, row->loc, "more than %d memories", TW_RIVAL_MEMORIES);
+    TW_TRY(tw_fields_close(&f));
+    for (const tw_node *e = row->child; e; e = e->next) part[n++] = e;
+    for (int bad = 0; n >= 0; n--) {
+        bad += read_part(w, n > 0 ? part[n - 1] : array, n == 0) != TW_OK;
+        if (n == 0 && bad) return TW_ERR_INPUT;
+    }
+    return TW_OK;
+}
+
+static bool is_row(const tw_node *node)
+{
+    for (const tw_node *e = node->kind == TW_NODE_MAP ? node->child : NULL; e; e = e->next)
+        if (strcmp(e->key, "storage") == 0) return true;
+    return false;
+}
+
 /* ---- what feeds what ---- */
 
 static int add_axis(tw_tl_reader *r, const char *memory, char letter, int64_t size)
@@ -444,11 +489,9 @@ static tw_status check_names(const tw_tl_reader *r)
     return TW_OK;
 }
 
-tw_status tw_tl_read_architecture(tw_tl_reader *r, const tw_node *node)
+static tw_status read_tree(walker *w, const tw_node *node)
 {
-    tw_diag *diag = r->work.diag;
-    walker w = {.r = r, .times = 1};
-    tw_fields f = tw_fields_open(node, "architecture", diag);
+    tw_fields f = tw_fields_open(node, "architecture", w->r->work.diag);
     double version = 0;
     if (tw_tl_number(&f, "version", 0, &version) && (version < 0.2 || version > 0.4))
         TW_REFUSE(&f, node->loc, "version %g of an architecture; 0.2, 0.3 and 0.4 are known", version);
@@ -457,8 +500,15 @@ tw_status tw_tl_read_architecture(tw_tl_reader *r, const tw_node *node)
     const tw_node *tree = tw_field_list(&f, "subtree", TW_REQUIRED);
     if (tree && tree->n_children != 1) TW_REFUSE(&f, tree->loc, "one subtree at the top, not %d", tree->n_children);
     TW_TRY(tw_fields_close(&f));
+    return read_subtree(w, tree->child, 1);
+}
+
+tw_status tw_tl_read_architecture(tw_tl_reader *r, const tw_node *node)
+{
+    tw_diag *diag = r->work.diag;
+    walker w = {.r = r, .times = 1};
     r->machine->name = "architecture";
-    TW_TRY(read_subtree(&w, tree->child, 1));
+    TW_TRY(is_row(node) ? read_row(&w, node) : read_tree(&w, node));
     if (!w.has_array)
         return tw_diag_error(diag, node->loc, "there is no array: no component's class has 'mac' or 'compute'");
     if (r->machine->n_memories == 0) return tw_diag_error(diag, node->loc, "there is no memory");

@@ -87,6 +87,7 @@ tw_status tw_tl_read_limits(tw_tl_reader *r, const tw_node *node, tw_tl_limits *
     if (node->kind == TW_NODE_MAP) {
         tw_fields f = tw_fields_open(node, node->key, r->work.diag);
         (void)tw_field_node(&f, "version", TW_OPTIONAL);
+        if (strcmp(node->key, "mapspace") == 0) (void)tw_field_node(&f, "template", TW_OPTIONAL);
         list = tw_field_list(&f, "targets", TW_OPTIONAL);
         if (!list) list = tw_field_list(&f, "constraints", TW_OPTIONAL);
         TW_TRY(tw_fields_close(&f));

@@ -181,7 +181,7 @@ static void finish(walk *w, const state *at)
     s->counted++;
     if (p->exact && !s->rough) {
         for (int i = 0; i < p->n_handovers; i++)
-            cost.energy_pj += tw_tl_price_of(p, &p->handover[i], at->tile[i].words);
+            cost.energy_pj += tw_tl_price_of(&p->handover[i], at->tile[i].words);
         cost.cycles = cycles_of(w, at);
         cost.energy_pj += p->leak_pj * cost.cycles;
         cost.cycles += p->space->latency;
@@ -226,7 +226,8 @@ static bool is_hopeless(const walk *w, const state *at, double left)
     return !tw_tl_cost_less(w->s->measure, least, w->s->best);
 }
 
-static void next_block(walk *w, const state *at, int m);
+/* The state is the callee's: what is put around it is not wanted any more. */
+static void next_block(walk *w, state *at, int m);
 
 /* Puts the loop over d of block m around everything inside. */
 static void add_loop(walk *w, state *at, int m, int d)
@@ -253,20 +254,18 @@ static unsigned may_be_next(const walk *w, int m, unsigned left)
 }
 
 /* All loops that are left in the block, in any order that is allowed. */
-static void add_rest(walk *w, const state *at, int m, unsigned left)
+static void add_rest(walk *w, state *at, int m, unsigned left)
 {
-    state with;
-    copy_state(w, at, &with);
     while (left) {
         int d = __builtin_ctz(may_be_next(w, m, left));
-        add_loop(w, &with, m, d);
+        add_loop(w, at, m, d);
         left &= ~(1u << d);
     }
     double outside = m > 0 ? w->left[m - 1] : 1;
-    if (w->s->every || !is_hopeless(w, &with, outside)) next_block(w, &with, m - 1);
+    if (w->s->every || !is_hopeless(w, at, outside)) next_block(w, at, m - 1);
 }
 
-static void next_loop(walk *w, const state *at, int m, unsigned left, double rest)
+static void next_loop(walk *w, state *at, int m, unsigned left, double rest)
 {
     int n = w->at.n[m];
     if (!matters(w, at, m, left)) {
@@ -285,21 +284,19 @@ static void next_loop(walk *w, const state *at, int m, unsigned left, double res
     }
 }
 
-static void next_block(walk *w, const state *at, int m)
+static void next_block(walk *w, state *at, int m)
 {
-    state with;
     unsigned left = 0;
     if (m < 0) {
         finish(w, at);
         return;
     }
-    copy_state(w, at, &with);
     for (int d = 0; d < w->p->space->n_dims; d++) {
-        with.inner[d] *= w->p->frame->over[m][d];
+        at->inner[d] *= w->p->frame->over[m][d];
         left |= (unsigned)(w->s->factor[m][d] > 1) << d;
     }
     w->at.n[m] = 0;
-    next_loop(w, &with, m, left, w->left[m]);
+    next_loop(w, at, m, left, w->left[m]);
 }
 
 /* An operand's tile in a memory, in words. */

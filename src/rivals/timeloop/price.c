@@ -60,21 +60,15 @@ static inline double up(double words, double block)
 static inline double share(double words, double block) { return words / block; }
 
 /* Reads and updates of one outer instance and fills of one inner instance, counted in blocks that `round` makes of words. */
-static inline __attribute__((always_inline)) double energy(const tw_tl_price *p, const tw_tl_handover *h,
-                                                           double words, double (*round)(double, double))
+static inline __attribute__((always_inline)) double energy(const tw_tl_handover *h, double words,
+                                                           double (*round)(double, double))
 {
-    const tw_rival_memory *from = &p->space->machine->memory[h->from], *to = &p->space->machine->memory[h->to];
-    double out = words * h->differ, blocks = (double)from->block_words;
-    double pj = round(out - h->own_from, blocks) * from->read_pj;
-    if (h->own_from > 0) pj += round(out, blocks) * from->update_pj;
-    return pj * h->clusters_from +
-           round(words - h->own_to, (double)to->block_words) * to->write_pj * h->clusters_to;
+    double out = words * h->differ, pj = round(out - h->own_from, h->from_block) * h->read_pj;
+    if (h->own_from > 0) pj += round(out, h->from_block) * h->update_pj;
+    return pj * h->clusters_from + round(words - h->own_to, h->to_block) * h->write_pj * h->clusters_to;
 }
 
-double tw_tl_price_of(const tw_tl_price *p, const tw_tl_handover *h, double words)
-{
-    return energy(p, h, words, up);
-}
+double tw_tl_price_of(const tw_tl_handover *h, double words) { return energy(h, words, up); }
 
 /* The line below the energy of a handover. Children that overlap may get parts from each other: then one of them may be all that
  * reads, and where there are several outer instances the tool spreads what neighbours hand on over all of them. */
@@ -84,11 +78,10 @@ static void bound_line(const tw_tl_price *p, tw_tl_handover *h)
     double linked = overlapping(p, h->operand, h->from, h->to - 1);
     h->linked = linked;
     low.differ /= linked;
-    h->pj = energy(p, &low, 0, share);
-    h->pj_per_word = energy(p, &low, 1, share) - h->pj;
+    h->pj = energy(&low, 0, share);
+    h->pj_per_word = energy(&low, 1, share) - h->pj;
     if (linked > 1 && p->instances[h->from] > 1) {
-        const tw_rival_memory *to = &p->space->machine->memory[h->to];
-        double fills = to->write_pj / (double)to->block_words * h->clusters_to;
+        double fills = h->write_pj / h->to_block * h->clusters_to;
         h->pj_per_word -= fills * (1 - p->instances[h->from] / p->instances[h->to]);
     }
 }
@@ -96,6 +89,7 @@ static void bound_line(const tw_tl_price *p, tw_tl_handover *h)
 static void add_handover(tw_tl_price *p, int o, int from, int to)
 {
     tw_tl_handover *h = &p->handover[p->n_handovers++];
+    const tw_rival_memory *outer = &p->space->machine->memory[from], *inner = &p->space->machine->memory[to];
     *h = (tw_tl_handover){.operand = o,
                           .from = from,
                           .to = to,
@@ -103,7 +97,12 @@ static void add_handover(tw_tl_price *p, int o, int from, int to)
                           .own_from = own_words(p, o, from),
                           .own_to = own_words(p, o, to),
                           .clusters_from = clusters_of(p, from),
-                          .clusters_to = clusters_of(p, to)};
+                          .clusters_to = clusters_of(p, to),
+                          .from_block = (double)outer->block_words,
+                          .to_block = (double)inner->block_words,
+                          .read_pj = outer->read_pj,
+                          .update_pj = outer->update_pj,
+                          .write_pj = inner->write_pj};
     bound_line(p, h);
 }
 

@@ -14,6 +14,8 @@ typedef struct tw_tl_handover {
     double linked;           /* children that may get their parts from each other, or the same in part   */
     double own_from, own_to; /* first reads that are left out, 0: the operand is not updated */
     double clusters_from, clusters_to;
+    double from_block, to_block;         /* words that are accessed at once */
+    double read_pj, update_pj, write_pj; /* of a block outside; inside     */
     double pj_per_word, pj; /* energy of w words into one inner instance is at least w x the first + the second,
                                links and shared parts included                              */
 } tw_tl_handover;
@@ -39,7 +41,7 @@ typedef struct tw_tl_price {
 /* False: there are more handovers than there is room for. */
 TW_NODISCARD bool tw_tl_price_init(tw_tl_price *price, const tw_tl_space *space, const tw_tl_frame *frame);
 /* Energy of `words` into one inner instance, blocks that are not full included. */
-double tw_tl_price_of(const tw_tl_price *price, const tw_tl_handover *h, double words);
+double tw_tl_price_of(const tw_tl_handover *h, double words);
 /* The sizes of an operand's tile in a memory, where `time` iterations over time are inside of it. */
 double tw_tl_price_tile(const tw_tl_price *price, int operand, int memory, const int64_t *time, int64_t *reach);
 /* Whether the tiles of memory m fit. */

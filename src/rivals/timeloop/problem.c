@@ -213,9 +213,22 @@ static tw_status check_operands(const tw_tl_reader *r, tw_loc loc)
     return TW_OK;
 }
 
+/* The tool takes the name of a shape that lies among its own files. */
+static const tw_node *shape_by_name(const tw_node *node)
+{
+    for (const tw_node *e = node->kind == TW_NODE_MAP ? node->child : NULL; e; e = e->next)
+        if (strcmp(e->key, "shape") == 0 && e->kind == TW_SCALAR && *e->text) return e;
+    return NULL;
+}
+
 tw_status tw_tl_read_problem(tw_tl_reader *r, const tw_node *node)
 {
     shape s = {.r = r};
+    const tw_node *named = shape_by_name(node);
+    if (named)
+        return tw_diag_error(r->work.diag, named->loc,
+                             "the shape '%s' lies in a file of the tool: give its dimensions and data spaces here",
+                             named->text);
     tw_fields f = tw_fields_open(node, "problem", r->work.diag);
     (void)tw_field_node(&f, "version", TW_OPTIONAL);
     const tw_node *of_shape = tw_field_map(&f, "shape", TW_REQUIRED);

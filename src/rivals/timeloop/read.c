@@ -6,15 +6,18 @@
 enum { ARCHITECTURE, ENERGY, PROBLEM, MAPPING, OF_MACHINE, OF_MAPSPACE, N_SECTIONS };
 static const char *const section_name[N_SECTIONS] = {
     "architecture", "ERT", "problem", "mapping", "architecture_constraints", "mapspace_constraints"};
+/* The same under the names that the tool also takes. */
+static const char *const other_name[N_SECTIONS] = {
+    [ARCHITECTURE] = "arch", [OF_MACHINE] = "arch_constraints", [OF_MAPSPACE] = "mapspace"};
 /* The tool's search and its areas; what is said there does not change what a mapping costs. */
-static const char *const read_over[] = {
-    "ART",       "mapper",      "mapspace",    "components", "compound_components",         "globals",
-    "variables", "ERT_summary", "ART_summary", "model",      "dumped_by_timeloop_front_end"};
+static const char *const read_over[] = {"ART",         "mapper",     "components", "compound_components",
+                                        "globals",     "variables",  "model",      "dumped_by_timeloop_front_end",
+                                        "ERT_summary", "ART_summary"};
 
 static int section_of(const char *key)
 {
     for (int s = 0; s < N_SECTIONS; s++)
-        if (strcmp(key, section_name[s]) == 0) return s;
+        if (strcmp(key, section_name[s]) == 0 || (other_name[s] && strcmp(key, other_name[s]) == 0)) return s;
     for (size_t i = 0; i < TW_COUNT(read_over); i++)
         if (strcmp(key, read_over[i]) == 0) return N_SECTIONS;
     return -1;
@@ -29,6 +32,19 @@ static tw_status check_dense(const tw_node *entry, tw_diag *diag)
     return tw_diag_error(diag, entry->key_loc, "'%s': only dense problems are counted", entry->key);
 }
 
+/* The front end writes an empty list or a null where a file says nothing. A `mapspace` without constraints says how the tool
+ * searches. */
+static bool is_absent(const tw_node *entry)
+{
+    bool empty = entry->n_children == 0;
+    if (strcmp(entry->key, "mapspace") == 0 && entry->kind == TW_NODE_MAP) {
+        empty = true;
+        for (const tw_node *e = entry->child; e; e = e->next)
+            empty &= strcmp(e->key, "targets") != 0 && strcmp(e->key, "constraints") != 0;
+    }
+    return empty && (entry->kind != TW_SCALAR || !*entry->text || strcmp(entry->text, "null") == 0);
+}
+
 /* Files may repeat a section that is read over: every file of the tool's own examples has one. */
 static tw_status gather(const tw_rival_file *file, int n, tw_diag *diag, const tw_node *section[N_SECTIONS])
 {
@@ -41,6 +57,8 @@ static tw_status gather(const tw_rival_file *file, int n, tw_diag *diag, const t
             } else if (s < 0) {
                 tw_diag_error(diag, entry->key_loc, "unknown section '%s' of a file of Timeloop", entry->key);
                 bad++;
+            } else if (s != ARCHITECTURE && s != PROBLEM && is_absent(entry)) {
+                continue;
             } else if (s < N_SECTIONS && section[s]) {
                 tw_diag_error(diag, entry->key_loc, "a second section '%s'", entry->key);
                 tw_diag_note(diag, section[s]->key_loc, "the first one is here");

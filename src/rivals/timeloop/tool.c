@@ -9,6 +9,7 @@ static const struct {
     tw_node_kind kind;
 } section[] = {
     {"architecture", TW_NODE_MAP},
+    {"arch", TW_NODE_MAP},
     {"problem", TW_NODE_MAP},
     {"mapping", TW_LIST},
     {"ERT", TW_NODE_MAP},
@@ -16,6 +17,7 @@ static const struct {
     {"mapper", TW_NODE_MAP},
     {"mapspace", TW_NODE_MAP},
     {"architecture_constraints", TW_NODE_MAP},
+    {"arch_constraints", TW_NODE_MAP},
     {"mapspace_constraints", TW_NODE_MAP},
 };
 

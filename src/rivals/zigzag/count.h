@@ -51,6 +51,9 @@ bool tw_zz_count_nest(const tw_zz_case *c, const tw_zz_nest *nest, tw_zz_count *
 
 /* ---- in parts, for the search ---- */
 
+/* Cycles of the first or last tile of each direction. */
+typedef double tw_zz_loads[TW_ZZ_OPERANDS][TW_ZZ_LEVELS][TW_N_WAYS];
+
 void tw_zz_times_of(const tw_zz_case *c, const tw_zz_nest *nest, int operand, tw_zz_times *out);
 void tw_zz_flows_of(const tw_zz_case *c, const tw_zz_nest *nest, int operand, bool whole, const tw_zz_times *times,
                     tw_zz_flows *out);

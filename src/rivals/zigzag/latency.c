@@ -123,8 +123,6 @@ static void find_stall(const tw_zz_case *c, const tw_zz_timing *t, tw_zz_count *
 
 /* ---- before the first cycle and after the last ---- */
 
-typedef double loading[TW_ZZ_OPERANDS][TW_ZZ_LEVELS][TW_N_WAYS];
-
 /* Takes up to `spare` cycles away from the n loads, the longest first and together once they are equal, down to their
  * least. As in the tool, a load whose least is above its cycles, or a step down to the least of a shorter one, can end
  * below zero. */
@@ -148,7 +146,7 @@ static void hide(double *cycles, const double *least, int n, double spare)
 }
 
 /* Loads of one port: those that happen once hide in what the others leave of it. */
-static void load_port(const tw_zz_case *c, const tw_zz_timing *t, int p, tw_zz_count *out, loading load)
+static void load_port(const tw_zz_case *c, const tw_zz_timing *t, int p, tw_zz_count *out, tw_zz_loads load)
 {
     const tw_zz_port *port = &c->port[p];
     double cycles[TW_ZZ_LINKS], least[TW_ZZ_LINKS], busy = 0, all = c->cycles + out->stall;
@@ -187,7 +185,7 @@ static bool is_shared(const tw_zz_case *c, const tw_zz_level *level, tw_rival_wa
     return level->port[way] >= 0 && c->port[level->port[way]].is_shared_by_inputs;
 }
 
-static route route_of(const tw_zz_case *c, int operand, loading load)
+static route route_of(const tw_zz_case *c, int operand, tw_zz_loads load)
 {
     const tw_zz_operand *x = &c->operand[operand];
     route r = {0};
@@ -203,7 +201,7 @@ static route route_of(const tw_zz_case *c, int operand, loading load)
 
 static double first_then(route a, route b) { return a.shared + fmax(b.shared + b.half + b.own, a.half + a.own); }
 
-static double offload_of(const tw_zz_case *c, loading load)
+static double offload_of(const tw_zz_case *c, tw_zz_loads load)
 {
     double cycles = 0;
     for (int l = 0; l + 1 < c->operand[0].n_levels; l++)
@@ -213,7 +211,7 @@ static double offload_of(const tw_zz_case *c, loading load)
 
 void tw_zz_latency_of(const tw_zz_case *c, const tw_zz_timing *t, tw_zz_count *out)
 {
-    loading load = {0};
+    tw_zz_loads load = {0};
     for (int o = 0; o < TW_ZZ_OPERANDS; o++) out->top_load[o] = 0;
     infer_buffers(c, t, out);
     find_stall(c, t, out);

@@ -5,81 +5,64 @@
 #include <math.h>
 #include <string.h>
 
-enum { DIVISORS = 256, CELLS = 1 << 21 };
 enum {
     NOTHING = -1,
     LOOP = -2
 }; /* how a cell was reached: by a step, or by a cut of the operand with this number */
 
-typedef struct ladder { /* the divisors of a dimension, ascending */
-    int dim, n;
-    int64_t divisor[DIVISORS];
-    int64_t stride; /* of its number in the number of a point */
-} ladder;
 typedef struct cell {
     double energy;
     int32_t from; /* the point before, or this one */
     int8_t how;   /* see above                     */
 } cell;
-typedef struct lattice {
-    const tw_zz_case *c;
-    int n_dims;
-    ladder dim[TW_RIVAL_DIMS];
-    int64_t n_points;
-    int n_cuts[TW_ZZ_OPERANDS]; /* to make; an input's first one is at the multipliers */
-    int n_states;               /* how many of them were made, by each operand        */
-    cell *cell;                 /* of a point and a state                              */
-    double *price;              /* of the point at hand, by operand and cut            */
-} lattice;
+typedef struct walker {
+    tw_zz_lattice lattice;
+    cell *cell;                                     /* of a point and a state                              */
+    double price[TW_ZZ_OPERANDS][TW_ZZ_LEVELS + 1]; /* of the point at hand, by operand and cut            */
+} walker;
 
 /* ---- points ---- */
 
-static bool climb(ladder *l, int64_t steps)
+static bool climb(tw_zz_ladder *l, int64_t steps)
 {
     for (int64_t d = 1; d <= steps; d++) {
         if (d > steps / 2 && d < steps) d = steps;
         if (steps % d != 0) continue;
-        if (l->n == DIVISORS) return false;
+        if (l->n == TW_ZZ_DIVISORS) return false;
         l->divisor[l->n++] = d;
     }
     return true;
 }
 
-/* False: there are too many. */
-static bool find_points(lattice *g)
+bool tw_zz_lattice_init(tw_zz_lattice *g, const tw_zz_case *c)
 {
-    g->n_points = 1;
-    for (int d = 0; d < g->c->n_dims; d++) {
-        if (g->c->steps[d] <= 1) continue;
-        ladder *l = &g->dim[g->n_dims++];
-        *l = (ladder){.dim = d, .stride = g->n_points};
-        if (g->c->steps[d] > 1 << 20 || !climb(l, g->c->steps[d])) return false;
+    *g = (tw_zz_lattice){.c = c, .n_points = 1, .n_states = 1};
+    for (int d = 0; d < c->n_dims; d++) {
+        if (c->steps[d] <= 1) continue;
+        tw_zz_ladder *l = &g->dim[g->n_dims++];
+        *l = (tw_zz_ladder){.dim = d, .stride = g->n_points};
+        if (c->steps[d] > 1 << 20 || !climb(l, c->steps[d])) return false;
         g->n_points *= l->n;
-        if (g->n_points > CELLS) return false;
+        if (g->n_points > TW_ZZ_CELLS) return false;
     }
-    g->n_states = 1;
     for (int o = 0; o < TW_ZZ_OPERANDS; o++) {
-        g->n_cuts[o] = g->c->operand[o].n_levels - (o == 0);
+        g->n_cuts[o] = c->operand[o].n_levels - (o == 0);
+        g->stride[o] = g->n_states;
         g->n_states *= g->n_cuts[o] + 1;
     }
-    return g->n_points * g->n_states <= CELLS;
-}
-
-static int64_t inside_of(const lattice *g, int64_t point, int i)
-{
-    return g->dim[i].divisor[point / g->dim[i].stride % g->dim[i].n];
+    return g->n_points * g->n_states <= TW_ZZ_CELLS;
 }
 
 /* A nest with the loops of a point inside. Outside, those come first that are no reuse of the operand, so that nothing more
  * stays. Returns how many loops are inside. */
-static int nest_at(const lattice *g, int64_t point, int operand, tw_zz_nest *nest)
+static int nest_at(const tw_zz_lattice *g, int64_t point, int operand, tw_zz_nest *nest)
 {
     int inside = 0;
     nest->n_loops = 0;
     for (int pass = 0; pass < 3; pass++) {
         for (int i = 0; i < g->n_dims; i++) {
             int d = g->dim[i].dim;
-            int64_t in = inside_of(g, point, i), size = pass == 0 ? in : g->c->steps[d] / in;
+            int64_t in = tw_zz_inside(g, point, i), size = pass == 0 ? in : g->c->steps[d] / in;
             if (size == 1 || (pass > 0 && (g->c->operand[operand].kind[d] == TW_ZZ_IR) != (pass == 2))) continue;
             nest->loop[nest->n_loops].dim = d;
             nest->loop[nest->n_loops++].size = size;
@@ -91,137 +74,132 @@ static int nest_at(const lattice *g, int64_t point, int operand, tw_zz_nest *nes
 
 /* ---- prices ---- */
 
-/* The cut below the lowest memory: an input stays at the multipliers. */
-static double price_of_array(const lattice *g, int64_t point, int operand)
+/* Whether an input stays at the multipliers while these loops run. */
+static bool is_reused(const tw_zz_operand *x, const tw_zz_nest *nest, int inside)
 {
-    const tw_zz_operand *x = &g->c->operand[operand];
-    tw_zz_nest nest;
-    tw_zz_times times;
-    tw_zz_flows flows;
-    int inside = nest_at(g, point, operand, &nest);
     for (int i = 0; i < inside; i++)
-        if (x->kind[nest.loop[i].dim] != TW_ZZ_IR) return INFINITY;
-    for (int l = 0; l < x->n_levels; l++) nest.cut[operand][l] = nest.n_loops;
-    tw_zz_times_of(g->c, &nest, operand, &times);
-    tw_zz_flows_of(g->c, &nest, operand, false, &times, &flows);
-    return tw_zz_link_energy(g->c, operand, &flows, 0, TW_WAY_READ_DOWN);
+        if (x->kind[nest->loop[i].dim] != TW_ZZ_IR) return false;
+    return true;
 }
 
-/* The cut between a level and the next: what passes between them. */
-static double price_of_cut(const lattice *g, int64_t point, int operand, int level)
+bool tw_zz_passing_at(const tw_zz_lattice *g, int64_t point, int operand, int k, bool whole, tw_zz_passing *out)
 {
     const tw_zz_operand *x = &g->c->operand[operand];
     tw_zz_nest nest;
-    tw_zz_times times;
-    tw_zz_flows flows;
-    int inside = nest_at(g, point, operand, &nest);
+    int inside = nest_at(g, point, operand, &nest), level = tw_zz_cut_level(operand, k);
+    if (level < 0 && !is_reused(x, &nest, inside)) return false;
     for (int l = 0; l < x->n_levels; l++) nest.cut[operand][l] = l <= level ? inside : nest.n_loops;
-    if (tw_zz_tile_bits(g->c, &nest, operand, level) > x->level[level].size) return INFINITY;
-    tw_zz_times_of(g->c, &nest, operand, &times);
-    tw_zz_flows_of(g->c, &nest, operand, false, &times, &flows);
-    return tw_zz_link_energy(g->c, operand, &flows, level, TW_WAY_READ_UP) +
-           tw_zz_link_energy(g->c, operand, &flows, level, TW_WAY_WRITE_UP) +
-           tw_zz_link_energy(g->c, operand, &flows, level + 1, TW_WAY_READ_DOWN) +
-           tw_zz_link_energy(g->c, operand, &flows, level + 1, TW_WAY_WRITE_DOWN);
+    out->tile_bits = level < 0 ? 0 : tw_zz_tile_bits(g->c, &nest, operand, level);
+    if (level >= 0 && out->tile_bits > x->level[level].size) return false;
+    tw_zz_times_of(g->c, &nest, operand, &out->times);
+    tw_zz_flows_of(g->c, &nest, operand, whole, &out->times, &out->flows);
+    return true;
 }
 
-static void price_point(const lattice *g, int64_t point)
+double tw_zz_passing_energy(const tw_zz_case *c, int operand, int k, const tw_zz_passing *p)
 {
+    int level = tw_zz_cut_level(operand, k);
+    double energy = tw_zz_link_energy(c, operand, &p->flows, level + 1, TW_WAY_READ_DOWN);
+    if (level < 0) return energy;
+    return energy + tw_zz_link_energy(c, operand, &p->flows, level + 1, TW_WAY_WRITE_DOWN) +
+           tw_zz_link_energy(c, operand, &p->flows, level, TW_WAY_READ_UP) +
+           tw_zz_link_energy(c, operand, &p->flows, level, TW_WAY_WRITE_UP);
+}
+
+static void price_point(walker *w, int64_t point)
+{
+    tw_zz_passing p;
     for (int o = 0; o < TW_ZZ_OPERANDS; o++)
-        for (int k = 0; k < g->n_cuts[o]; k++)
-            g->price[o * TW_ZZ_LEVELS + k] =
-                o > 0 && k == 0 ? price_of_array(g, point, o) : price_of_cut(g, point, o, o > 0 ? k - 1 : k);
+        for (int k = 0; k < w->lattice.n_cuts[o]; k++)
+            w->price[o][k] = tw_zz_passing_at(&w->lattice, point, o, k, false, &p)
+                                 ? tw_zz_passing_energy(w->lattice.c, o, k, &p)
+                                 : INFINITY;
+}
+
+void tw_zz_full_flows(const tw_zz_lattice *g, int operand, bool whole, tw_zz_flows *out)
+{
+    tw_zz_nest nest;
+    tw_zz_times times;
+    (void)nest_at(g, g->n_points - 1, operand, &nest);
+    for (int l = 0; l < g->c->operand[operand].n_levels; l++) nest.cut[operand][l] = nest.n_loops;
+    tw_zz_times_of(g->c, &nest, operand, &times);
+    tw_zz_flows_of(g->c, &nest, operand, whole, &times, out);
 }
 
 /* What the multipliers send into the lowest memory of results is the same for all nests. */
-static double price_of_sums(const lattice *g)
+double tw_zz_constant_energy(const tw_zz_lattice *g)
 {
-    tw_zz_nest nest;
-    tw_zz_times times;
     tw_zz_flows flows;
-    (void)nest_at(g, g->n_points - 1, 0, &nest);
-    for (int l = 0; l < g->c->operand[0].n_levels; l++) nest.cut[0][l] = nest.n_loops;
-    tw_zz_times_of(g->c, &nest, 0, &times);
-    tw_zz_flows_of(g->c, &nest, 0, false, &times, &flows);
-    return tw_zz_link_energy(g->c, 0, &flows, 0, TW_WAY_READ_DOWN) +
+    tw_zz_full_flows(g, 0, false, &flows);
+    return g->c->machine->mac_pj * g->c->macs + tw_zz_link_energy(g->c, 0, &flows, 0, TW_WAY_READ_DOWN) +
            tw_zz_link_energy(g->c, 0, &flows, 0, TW_WAY_WRITE_DOWN);
 }
 
 /* ---- paths ---- */
-
-static int made_by(const lattice *g, int state, int operand)
-{
-    for (int o = 0; o < operand; o++) state /= g->n_cuts[o] + 1;
-    return state % (g->n_cuts[operand] + 1);
-}
-
-static int state_stride(const lattice *g, int operand)
-{
-    int stride = 1;
-    for (int o = 0; o < operand; o++) stride *= g->n_cuts[o] + 1;
-    return stride;
-}
 
 static void reach(cell *to, double energy, int64_t from, int how)
 {
     if (energy < to->energy) *to = (cell){energy, (int32_t)from, (int8_t)how};
 }
 
-static void make_cuts(const lattice *g, int64_t point, int state)
+static void make_cuts(const walker *w, int64_t point, int state)
 {
-    cell *at = &g->cell[point * g->n_states];
+    const tw_zz_lattice *g = &w->lattice;
+    cell *at = &w->cell[point * g->n_states];
     for (int o = 0; o < TW_ZZ_OPERANDS; o++) {
-        int made = made_by(g, state, o);
-        if (made < g->n_cuts[o])
-            reach(&at[state + state_stride(g, o)], at[state].energy + g->price[o * TW_ZZ_LEVELS + made], point, o);
+        int made = tw_zz_made(g, state, o);
+        if (made < g->n_cuts[o]) reach(&at[state + g->stride[o]], at[state].energy + w->price[o][made], point, o);
     }
 }
 
 /* One factor more, of which it is enough to look at those without another one between. */
-static void take_steps(const lattice *g, int64_t point, int state)
+static void take_steps(const walker *w, int64_t point, int state)
 {
-    double energy = g->cell[point * g->n_states + state].energy;
+    const tw_zz_lattice *g = &w->lattice;
+    double energy = w->cell[point * g->n_states + state].energy;
     for (int i = 0; i < g->n_dims; i++) {
-        const ladder *l = &g->dim[i];
+        const tw_zz_ladder *l = &g->dim[i];
         int64_t here = point / l->stride % l->n;
         for (int64_t next = here + 1; next < l->n; next++) {
             int64_t to = point + (next - here) * l->stride;
             if (l->divisor[next] % l->divisor[here] == 0)
-                reach(&g->cell[to * g->n_states + state], energy, point, LOOP);
+                reach(&w->cell[to * g->n_states + state], energy, point, LOOP);
         }
     }
 }
 
-static void walk(const lattice *g)
+static void walk(walker *w)
 {
+    const tw_zz_lattice *g = &w->lattice;
     for (int64_t p = 0; p < g->n_points; p++) {
-        price_point(g, p);
+        price_point(w, p);
         for (int s = 0; s < g->n_states; s++) {
-            if (g->cell[p * g->n_states + s].energy == INFINITY) continue;
-            make_cuts(g, p, s);
-            take_steps(g, p, s);
+            if (w->cell[p * g->n_states + s].energy == INFINITY) continue;
+            make_cuts(w, p, s);
+            take_steps(w, p, s);
         }
     }
 }
 
 /* The steps of the path from the end to the beginning, and the cuts between them. */
-static void trace(const lattice *g, tw_zz_nest *nest)
+static void trace(const walker *w, tw_zz_nest *nest)
 {
+    const tw_zz_lattice *g = &w->lattice;
     int64_t point = g->n_points - 1;
     int state = g->n_states - 1, left = 0;
     tw_zz_nest back = {0};
     while (point > 0 || state > 0) {
-        const cell *at = &g->cell[point * g->n_states + state];
+        const cell *at = &w->cell[point * g->n_states + state];
         if (at->how == LOOP) {
             int i = 0;
-            while (inside_of(g, point, i) == inside_of(g, at->from, i)) i++;
+            while (tw_zz_inside(g, point, i) == tw_zz_inside(g, at->from, i)) i++;
             back.loop[left].dim = g->dim[i].dim;
-            back.loop[left++].size = inside_of(g, point, i) / inside_of(g, at->from, i);
+            back.loop[left++].size = tw_zz_inside(g, point, i) / tw_zz_inside(g, at->from, i);
             point = at->from;
         } else {
-            int o = at->how, level = made_by(g, state, o) - 1 - (o > 0);
+            int o = at->how, level = tw_zz_cut_level(o, tw_zz_made(g, state, o) - 1);
             if (level >= 0) back.cut[o][level] = left;
-            state -= state_stride(g, o);
+            state -= g->stride[o];
         }
     }
     *nest = (tw_zz_nest){.n_loops = left};
@@ -232,28 +210,26 @@ static void trace(const lattice *g, tw_zz_nest *nest)
     tw_zz_nest_settle(g->c, nest);
 }
 
-static tw_status find(lattice *g, tw_arena *scratch, double *bound, tw_zz_nest *nest)
+static tw_status find(walker *w, tw_arena *scratch, double *bound, tw_zz_nest *nest)
 {
-    TW_ALLOC(scratch, g->cell, g->n_points * g->n_states);
-    TW_ALLOC(scratch, g->price, TW_ZZ_OPERANDS * TW_ZZ_LEVELS);
-    for (int64_t i = 0; i < g->n_points * g->n_states; i++) g->cell[i] = (cell){INFINITY, 0, NOTHING};
-    g->cell[0].energy = 0;
-    walk(g);
-    double least = g->cell[g->n_points * g->n_states - 1].energy;
-    *bound = g->c->machine->mac_pj * g->c->macs + price_of_sums(g) + least;
-    if (least < INFINITY) trace(g, nest);
+    int64_t n = w->lattice.n_points * w->lattice.n_states;
+    TW_ALLOC(scratch, w->cell, n);
+    for (int64_t i = 0; i < n; i++) w->cell[i] = (cell){INFINITY, 0, NOTHING};
+    w->cell[0].energy = 0;
+    walk(w);
+    *bound = tw_zz_constant_energy(&w->lattice) + w->cell[n - 1].energy;
+    if (*bound < INFINITY) trace(w, nest);
     return TW_OK;
 }
 
 tw_status tw_zz_least_energy(const tw_zz_case *c, tw_arena *scratch, double *bound, tw_zz_nest *nest)
 {
-    lattice *g;
+    walker *w;
     tw_arena_mark mark = tw_arena_save(scratch);
-    TW_ALLOC(scratch, g, 1);
-    g->c = c;
+    TW_ALLOC(scratch, w, 1);
     *bound = 0;
     *nest = (tw_zz_nest){0};
-    tw_status status = find_points(g) ? find(g, scratch, bound, nest) : TW_OK;
+    tw_status status = tw_zz_lattice_init(&w->lattice, c) ? find(w, scratch, bound, nest) : TW_OK;
     tw_arena_rewind(scratch, mark);
     return status;
 }

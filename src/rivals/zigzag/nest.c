@@ -40,6 +40,29 @@ bool tw_zz_order_allows(const tw_zz_entry *entry, const tw_zz_case *c, const tw_
     return true;
 }
 
+bool tw_zz_order_begins(const tw_zz_entry *entry, const tw_zz_case *c, const tw_zz_nest *nest)
+{
+    const tw_zz_order *line[TW_ZZ_LOOPS];
+    int n = lines_of(entry, c, line);
+    for (int i = 0; i < nest->n_loops && i < n && !is_gap(line[i]); i++)
+        if (nest->loop[i].dim != dim_called(c, line[i]->dim)) return false;
+    return true;
+}
+
+bool tw_zz_order_is_whole(const tw_zz_entry *entry, const tw_zz_case *c)
+{
+    const tw_zz_order *line[TW_ZZ_LOOPS];
+    int n = lines_of(entry, c, line), loops = 0;
+    bool listed[TW_RIVAL_DIMS] = {0};
+    for (int i = 0; i < n; i++) {
+        int d = is_gap(line[i]) ? -1 : dim_called(c, line[i]->dim);
+        if (d < 0 || listed[d]) return false;
+        listed[d] = true;
+    }
+    for (int d = 0; d < c->n_dims; d++) loops += c->steps[d] > 1 && !listed[d];
+    return loops == 0;
+}
+
 /* Whether the order has a size in every line, and they multiply to what is left for time. */
 static bool is_complete(const tw_zz_entry *e, const tw_zz_case *c, tw_zz_nest *out)
 {

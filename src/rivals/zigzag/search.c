@@ -6,12 +6,11 @@
  * sequence of disturbances is fixed, so that the same files give the same answer. Where all orders of all factors with all cuts
  * are few enough, they are all tried instead, and the answer is proven.
  *
- * Otherwise it is a heuristic with a bound. Energy has the least one of lattice.h, which is proven where its nest fits; latency is no less than
- * what every element takes that passes every port once. Nests whose loading the tool counts as less than nothing are
- * no answers and are left out. */
+ * Otherwise it is a heuristic with a bound. Energy has the least one of lattice.h, which is proven where its nest fits; latency and EDP have
+ * that of front.h, which is proven where a nest reaches it. Nests whose loading the tool counts as less than nothing are no answers and
+ * are left out. */
 #include "core/deadline.h"
-#include "rivals/zigzag/count.h"
-#include "rivals/zigzag/lattice.h"
+#include "rivals/zigzag/front.h"
 #include "rivals/zigzag/zigzag.h"
 
 #include <math.h>
@@ -244,6 +243,15 @@ static bool kick(climber *k)
 
 /* ---- everything ---- */
 
+/* Whether loops that are placed so far, apart or merged, can begin an order that the entry allows. */
+static bool may_begin(const climber *k, const tw_zz_nest *nest)
+{
+    if (!k->is_ordered || tw_zz_order_begins(k->goal->extra->entry, k->c, nest)) return true;
+    tw_zz_nest merged = *nest;
+    merge_loops(&merged);
+    return tw_zz_order_begins(k->goal->extra->entry, k->c, &merged);
+}
+
 /* Orders of the factors: so many that it does not matter how many more there are. */
 static double n_orders(const tw_zz_nest *split)
 {
@@ -260,6 +268,7 @@ static double n_orders(const tw_zz_nest *split)
 /* Places one of the factors that are left after the other; equal ones once. False: the budget is spent. */
 static bool try_orders(cutter *t, tw_zz_nest *left)
 {
+    if (!may_begin(t->k, t->nest)) return true;
     if (left->n_loops == 0) return !is_allowed(t->k, t->nest) || try_cuts(t, 0, 0);
     for (int i = 0; i < left->n_loops; i++) {
         bool again = false;
@@ -288,7 +297,8 @@ static bool exhaust(climber *k)
         }
     split_loops(&whole, &split);
     cutter t = {.k = k, .nest = &nest, .least = nothing, .budget = SMALL * k->budget};
-    return n_orders(&split) * split.n_loops * split.n_loops <= (double)t.budget && try_orders(&t, &split);
+    double orders = k->is_ordered && tw_zz_order_is_whole(k->goal->extra->entry, k->c) ? 1 : n_orders(&split);
+    return orders * split.n_loops * split.n_loops <= (double)t.budget && try_orders(&t, &split);
 }
 
 /* ---- the bound ---- */
@@ -418,16 +428,16 @@ static void begin_anywhere(climber *k)
 
 /* The path of least energy is a nest, of which other cuts may be faster; where its tiles do not fit together, its order is a good
  * one. */
-static void begin_frugal(climber *k)
+static void begin_with(climber *k, const tw_zz_nest *nest)
 {
     int memory;
-    if (k->frugal->n_loops == 0 || !is_allowed(k, k->frugal)) return;
-    if (!tw_zz_nest_fits(k->c, k->frugal, &memory)) {
-        if (start_at(k, k->frugal)) climb(k);
+    if (nest->n_loops == 0 || !is_allowed(k, nest)) return;
+    if (!tw_zz_nest_fits(k->c, nest, &memory)) {
+        if (start_at(k, nest)) climb(k);
         return;
     }
-    k->now = *k->frugal;
-    k->at = figure_of(k, k->frugal);
+    k->now = *nest;
+    k->at = figure_of(k, nest);
     polish(k);
 }
 
@@ -440,7 +450,7 @@ static tw_status run(climber *k, double *least, tw_diag *diag)
     k->counted = starts.counted;
     k->budget += starts.counted;
     for (int i = 0; i < starts.n; i++) (void)figure_of(k, &starts.nest[i]);
-    if (!starts.fixed) begin_frugal(k);
+    if (!starts.fixed) begin_with(k, k->frugal);
     if (starts.n == 0) begin_anywhere(k);
     if (!starts.fixed && is_reached(k, bound)) return TW_OK;
     if (starts.fixed || exhaust(k)) {
@@ -452,6 +462,20 @@ static tw_status run(climber *k, double *least, tw_diag *diag)
         if (start_at(k, &starts.nest[i])) climb(k);
     while (!is_done(k, bound) && k->record.value < INFINITY && !tw_deadline_is_over(diag->deadline) && kick(k))
         climb(k);
+    return TW_OK;
+}
+
+/* The least that any nest can take, and a better one if there is one on the way. *bound rises to it, or to `known`, which another
+ * unrolling reaches. */
+static tw_status prove(climber *k, double known, tw_work work, double *bound)
+{
+    tw_zz_least least;
+    known = fmin(known, k->record.value);
+    if (k->goal->measure == TW_ENERGY || known <= *bound * (1 + 1e-12)) return TW_OK;
+    TW_TRY(tw_zz_front(k->c, k->goal->measure, known, work, &least));
+    k->budget = k->counted + k->budget / 4;
+    begin_with(k, &least.nest);
+    *bound = fmax(*bound, fmin(least.bound, fmin(known, k->record.value)));
     return TW_OK;
 }
 
@@ -473,7 +497,10 @@ static tw_status search_unrolling(const tw_zz_goal *goal, int u, tw_work work, t
                  .budget = budget / goal->extra->n_unrollings,
                  .frugal = &frugal,
                  .is_ordered = goal->extra->entry && goal->extra->entry->n_orders > 0};
-    if (out->unrolling < 0 || least < out->value) TW_TRY(run(&k, &least, diag));
+    if (out->unrolling < 0 || least < out->value) {
+        TW_TRY(run(&k, &least, diag));
+        TW_TRY(prove(&k, out->unrolling < 0 ? INFINITY : out->value, work, &least));
+    }
     *bound = fmin(*bound, least);
     keep(&k, u, out);
     return TW_OK;

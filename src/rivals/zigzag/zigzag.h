@@ -133,6 +133,10 @@ int tw_zz_operand_called(const char *name);
 
 /* The order that the entry asks for; what it leaves open is any. */
 bool tw_zz_order_allows(const tw_zz_entry *entry, const tw_zz_case *c, const tw_zz_nest *nest);
+/* Whether an order that the entry asks for may begin with these loops, innermost first. */
+bool tw_zz_order_begins(const tw_zz_entry *entry, const tw_zz_case *c, const tw_zz_nest *nest);
+/* Whether the entry says the order of all loops, each of them once. */
+bool tw_zz_order_is_whole(const tw_zz_entry *entry, const tw_zz_case *c);
 /* The nest that the entry's order or cuts fix. *fixed is false where they leave some of it open. TW_INFEASIBLE: it does not
  * fit. */
 TW_NODISCARD tw_status tw_zz_given_nest(const tw_zz_extra *x, const tw_zz_case *c, tw_diag *diag, bool *fixed,
