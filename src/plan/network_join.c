@@ -28,24 +28,33 @@ static bool writes(const tw_model *graph, const tw_op *op, int root)
     return false;
 }
 
+/* How many steps write each root tensor, or parts of it. */
+static tw_status count_writers(const tw_model *graph, tw_arena *arena, int **out)
+{
+    TW_ALLOC(arena, *out, graph->n_tensors + 1);
+    for (int i = 0; i < graph->n_ops; i++)
+        for (int w = 0; w < tw_op_n_writes(&graph->op[i]); w++) {
+            int tensor = tw_op_written(&graph->op[i], w);
+            if (tensor >= 0) (*out)[root_of(graph, tensor)]++;
+        }
+    return TW_OK;
+}
+
 /* Whether the step alone makes its tensor, all of it. */
-static bool makes_whole(const tw_model *graph, int step)
+static bool makes_whole(const tw_model *graph, int step, const int *n_writers)
 {
     const tw_op *op = &graph->op[step];
     int tensor = op->operand[tw_op_output(op)].tensor;
-    if (root_of(graph, tensor) != tensor) return false;
-    for (int i = 0; i < graph->n_ops; i++)
-        if (i != step && writes(graph, &graph->op[i], tensor)) return false;
-    return true;
+    return root_of(graph, tensor) == tensor && n_writers[tensor] == 1;
 }
 
-static bool can_join(const tw_network_plan *plan, int step)
+static bool can_join(const tw_network_plan *plan, int step, const int *n_writers)
 {
     const tw_network *net = plan->network;
     const tw_op *op = &net->lowered->graph.op[step];
     return op->kind == TW_OP_DESCRIBED && !op->from.in_branch && op->from.plain &&
            plan->plan[net->layers.of[step]] && sees_whole_tensors(op) && sees_whole_tensors(op->from.plain) &&
-           makes_whole(&net->lowered->graph, step);
+           makes_whole(&net->lowered->graph, step, n_writers);
 }
 
 /* Whether the engine holds something for the step that one of steps [first, step) makes: it has to be there before. */
@@ -59,11 +68,12 @@ static bool holds_what_is_made(const tw_model *graph, int first, int step)
     return false;
 }
 
-tw_stretch tw_stretch_from(const tw_network_plan *plan, int first)
+/* Steps from `first` on that can be one program; n is 0 if there are none, the model is not made. */
+static tw_stretch stretch_from(const tw_network_plan *plan, int first, const int *n_writers)
 {
     const tw_model *graph = &plan->network->lowered->graph;
     tw_stretch s = {.first = first};
-    while (first + s.n < graph->n_ops && s.n < MOST_STEPS && can_join(plan, first + s.n) &&
+    while (first + s.n < graph->n_ops && s.n < MOST_STEPS && can_join(plan, first + s.n, n_writers) &&
            !holds_what_is_made(graph, first, first + s.n))
         s.n++;
     return s;
@@ -175,14 +185,15 @@ static void mark_ends(table *t, const tw_stretch *s)
     }
 }
 
-tw_status tw_stretch_build(const tw_network *net, tw_arena *arena, tw_stretch *s)
+static tw_status build_stretch(const tw_network *net, const tw_work *work, tw_stretch *s)
 {
     const tw_model *graph = &net->lowered->graph;
+    tw_arena *arena = work->arena;
     table t = {.graph = graph, .arena = arena, .room = s->n * TW_MAX_OPERANDS * 3 + 1};
     tw_op *op, *alone;
     TW_ALLOC(arena, t.tensor, t.room);
     TW_ALLOC(arena, t.graph_of, t.room);
-    TW_ALLOC(arena, t.root, graph->n_tensors + 1);
+    TW_ALLOC(work->scratch, t.root, graph->n_tensors + 1);
     TW_ALLOC(arena, op, s->n);
     TW_ALLOC(arena, alone, s->n);
     for (int i = 0; i < s->n; i++) {
@@ -234,25 +245,31 @@ static tw_status plan_stretch(const tw_network_plan *plan, const tw_search_optio
 
 /* The stretch that begins with a step, or the step alone. */
 static tw_status add_part(const tw_network_plan *plan, const tw_search_options *options, const tw_work *work,
-                          int first, tw_network_part *part, tw_stretch *s)
+                          tw_network_part *part, tw_stretch *s)
 {
-    *s = tw_stretch_from(plan, first);
-    *part = (tw_network_part){.first_step = first, .n_steps = (int)tw_max(1, s->n)};
+    *part = (tw_network_part){.first_step = s->first, .n_steps = (int)tw_max(1, s->n)};
     if (s->n < 2 || tw_deadline_is_over(work->diag->deadline)) return TW_OK;
-    TW_TRY(tw_stretch_build(plan->network, work->arena, s));
+    tw_arena_mark mark = tw_arena_save(work->scratch);
+    tw_status status = build_stretch(plan->network, work, s);
+    tw_arena_rewind(work->scratch, mark);
+    TW_TRY(status);
     return plan_stretch(plan, options, work, s, &part->plan);
 }
 
 tw_status tw_network_join(const tw_network_plan *plan, const tw_search_options *options, const tw_work *work,
                           tw_network_plan *out)
 {
-    int n_steps = plan->network->lowered->graph.n_ops, n = 0;
+    const tw_model *graph = &plan->network->lowered->graph;
+    int n_steps = graph->n_ops, n = 0, *n_writers;
+    bool joins = options->groups && n_steps <= TW_JOIN_MAX_STEPS;
     tw_network_part *part;
     tw_stretch *stretch;
     TW_ALLOC(work->arena, part, n_steps + 1);
     TW_ALLOC(work->arena, stretch, n_steps + 1);
+    TW_TRY(count_writers(graph, work->arena, &n_writers));
     for (int s = 0; s < n_steps; n++) {
-        TW_TRY(add_part(plan, options, work, s, &part[n], &stretch[n]));
+        stretch[n] = joins ? stretch_from(plan, s, n_writers) : (tw_stretch){.first = s};
+        TW_TRY(add_part(plan, options, work, &part[n], &stretch[n]));
         s += part[n].n_steps;
     }
     out->n_parts = n;

@@ -17,12 +17,9 @@ typedef struct tw_stretch {
     const tw_op *alone;  /* the same operators as their layers were planned             */
     const int *graph_of; /* per tensor: one of the graph that has its bytes, or more    */
 } tw_stretch;
-/* Steps from `first` on that can be one program; n is 0 if there are none, the model is not made. */
-tw_stretch tw_stretch_from(const tw_network_plan *plan, int first);
-/* Makes the model. */
-TW_NODISCARD tw_status tw_stretch_build(const tw_network *net, tw_arena *arena, tw_stretch *stretch);
-
-/* Finds the parts of the plan, whose layers are planned. */
+/* Finds the parts of the plan, whose layers are planned; unless groups are asked for, and in networks of more than
+ * TW_JOIN_MAX_STEPS steps, all steps are done by their layers. */
+enum { TW_JOIN_MAX_STEPS = 1 << 14 };
 TW_NODISCARD tw_status tw_network_join(const tw_network_plan *plan, const tw_search_options *options,
                                        const tw_work *work, tw_network_plan *out);
 #endif

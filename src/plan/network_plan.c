@@ -483,7 +483,7 @@ tw_status tw_network_build(tw_context *ctx, const tw_network *network, const tw_
     *plan = (tw_network_plan){.network = network, .machine = machine};
     TW_TRY(plan_layers(&t, ctx));
     TW_TRY(keep_results(&t, ctx->arena, plan));
-    if (!mapping) TW_TRY(join(ctx, &t, plan));
+    TW_TRY(join(ctx, &t, plan));
     plan->totals = totals_of(plan, tw_deadline_since(t.begin_ns));
     TW_TRY(tw_network_place(plan, ctx->diag.deadline, ctx->arena, ctx->scratch, &plan->memory));
     *out = plan;

@@ -7,14 +7,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Little memory behind a slow link, so that groups pay. */
-static const char slow[] =
-    "machine: slow\nunit: byte\ntiming: async\nmemories:\n"
-    "  - {name: dram, size: unlimited, energy: 60 pJ}\n"
-    "  - {name: sram, size: 24 KiB, align: 4, energy: 1 pJ}\nengines:\n"
-    "  - {name: dma, between: [dram, sram], prefetch: all, cost: {latency: 50, per_cycle: 4}}\n"
-    "  - {name: array, computes: [multiply-add, add, max, map, average, min, product], memory: sram, "
-    "energy: 0.1 pJ, cost: {array: [8, 8], latency: 5}}\n";
+/* A memory behind a slow link, so that groups pay. */
+#define SLOW(size_, side_)                                                                             \
+    "machine: slow\nunit: byte\ntiming: async\nmemories:\n"                                            \
+    "  - {name: dram, size: unlimited, energy: 60 pJ}\n"                                               \
+    "  - {name: sram, size: " size_ ", align: 4, energy: 1 pJ}\nengines:\n"                            \
+    "  - {name: dma, between: [dram, sram], prefetch: all, cost: {latency: 50, per_cycle: 4}}\n"       \
+    "  - {name: array, computes: [multiply-add, add, max, map, average, min, product], memory: sram, " \
+    "energy: 0.1 pJ, cost: {array: [" side_ ", " side_ "], latency: 5}}\n"
+static const char slow[] = SLOW("24 KiB", "8"), slow_large[] = SLOW("1 MiB", "32");
 
 /* ---- networks of images ---- */
 
@@ -306,4 +307,52 @@ TEST(a_network_that_flattens_is_one_program_and_the_product_reads_what_was_store
     check_numbers(ctx, &b);
     CHECK_EQ(tw_network_plan_totals(b.groups)->n_programs, 1);
     tw_context_free(ctx);
+}
+
+/* ---- other people's networks ---- */
+
+/* A network beside the project, planned as bytes. */
+static both plan_shared(tw_context *ctx, const char *file, const char *machine_text)
+{
+    const tw_machine *machine;
+    const tw_network *network;
+    char path[4096];
+    if (!tw_test_shared()) skip();
+    snprintf(path, sizeof path, "%s/data/%s", tw_test_shared(), file);
+    CHECK_EQ(tw_machine_parse(ctx, "machine", machine_text, &machine), TW_OK);
+    CHECK_EQ(tw_network_open(ctx, path, &(tw_network_options){.machine = machine, .dtype = "i8"}, &network), TW_OK);
+    both b = plan_both(ctx, network, machine);
+    check_never_slower(&b);
+    return b;
+}
+
+/* The core of a lab: 64 x 16 multiply-adds, 80 KiB, 4 bytes a cycle both ways; 36'440 bytes have to pass. */
+TEST(four_convolutions_come_near_what_has_to_be_moved)
+{
+    static const char lab[] = "machine: lab-core\nunit: byte\ntiming: async\nmemories:\n"
+                              "  - {name: dram, size: unlimited, energy: 15.6 pJ}\n"
+                              "  - {name: sram, size: 80 KiB, energy: 0.33 pJ}\nengines:\n"
+                              "  - {name: bus, between: [dram, sram], prefetch: all, cost: {latency: 0, "
+                              "per_cycle: 4}}\n"
+                              "  - {name: array, computes: [multiply-add], memory: sram, energy: 0.04 pJ, "
+                              "cost: {array: [64, 16]}}\n";
+    tw_context *ctx = tw_context_new();
+    both b = plan_shared(ctx, "stream/lab1/workload/4_convs.onnx", lab);
+    const tw_network_totals *t = tw_network_plan_totals(b.groups);
+    CHECK_EQ((int64_t)t->bound, 36440 / 4);
+    CHECK(t->cycles <= 12000);
+    tw_context_free(ctx);
+}
+
+TEST(real_networks_in_groups_are_much_faster_behind_a_slow_link)
+{
+    static const char *const file[] = {"zigzag/workload/resnet18.onnx", "zigzag/workload/mobilenetv2.onnx",
+                                       "stream/examples/workload/fsrcnn.onnx"};
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
+        tw_context *ctx = tw_context_new();
+        both b = plan_shared(ctx, file[i], slow_large);
+        const tw_network_totals *t = tw_network_plan_totals(b.groups);
+        CHECK(10 * t->cycles < 9 * t->layers_cycles);
+        tw_context_free(ctx);
+    }
 }

@@ -70,8 +70,8 @@ static void put_time(page *p)
                               : "all ",
              t->n_planned, plural(t->n_planned));
     if (t->n_programs > 0)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "as %d program%s of %d groups", t->n_programs,
-                 plural(t->n_programs), t->n_groups);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "as %d program%s of %d group%s", t->n_programs,
+                 plural(t->n_programs), t->n_groups, plural(t->n_groups));
     else
         snprintf(text + strlen(text), sizeof text - strlen(text), "one after the other");
     if (t->n_planned < n)
