@@ -125,7 +125,7 @@ tw_group_facts tw_group_facts_of(const tw_plan *plan, int group)
         f.saved_bytes += saved_bytes(nest, t);
         f.kept_bytes += kept_bytes(nest, t);
     }
-    int64_t more = f.points - f.points_once, common = tw_gcd(more < 0 ? -more : more, f.saved_bytes);
+    int64_t more = tw_max(0, f.points - f.points_once), common = tw_gcd(more, f.saved_bytes);
     if (f.saved_bytes == 0) return f;
     f.even_points = more / common;
     f.even_bytes = f.saved_bytes / common;

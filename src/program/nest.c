@@ -938,9 +938,10 @@ static tw_status check_run(const builder *b, const tw_nest_walk *w, int k)
 {
     const tw_nest_op *op = &b->nest->op[k];
     const tw_box *box = run_box(b->nest, w, k);
+    tw_box ignored;
     if (is_idle(op->op, box)) return TW_OK;
     if (k < b->nest->n_ops - 1) TW_TRY(check_made(b, op, box));
-    return check_padding(b, op, box);
+    return tw_nest_fills(b->nest, k, box, &ignored) ? TW_OK : check_padding(b, op, box);
 }
 
 /* Sums of one element lie in the same lanes whatever piece of the reduction is executed. */

@@ -360,9 +360,10 @@ static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
     const tw_nest_op *op = &c->nest->op[k];
     bool driver = k == c->nest->n_ops - 1;
     int first = c->n;
-    tw_box box = tw_nest_sub_box(op, whole, sub);
-    unsigned wanted = inputs_of(op, &box);
-    if (!ensure_inputs(c, op, wanted, &box)) return false;
+    tw_box piece = tw_nest_sub_box(op, whole, sub), box = piece;
+    unsigned wanted = inputs_of(op, &piece), all = (1u << tw_op_output(op->op)) - 1;
+    if (wanted != all && tw_nest_fills(c->nest, k, &piece, &box)) wanted = inputs_of(op, &box);
+    if (!ensure_inputs(c, op, wanted, &piece)) return false;
     tw_instr *in = add(c, TW_EXEC, op->engine, k, tw_op_output(op->op));
     if (!in) return false;
     c->last_exec = c->n - 1;

@@ -355,7 +355,8 @@ static tw_status add_pairs(succession *s, const owner *heir)
     for (int32_t to = heir->buffer; to < heir->buffer + heir->n; to++)
         for (int i = 0; i < s->n && s->n_gives[to] > 0; i++) {
             const owner *o = &s->owner[i];
-            for (int32_t from = o->buffer; o->hi > heir->lo && o->lo < heir->hi && from < o->buffer + o->n; from++)
+            if (o->hi <= heir->lo || o->lo >= heir->hi) continue;
+            for (int32_t from = o->buffer; from < o->buffer + o->n; from++)
                 if (s->n_gives[from] > 0) TW_TRY(add_pair(s, from, to));
         }
     return TW_OK;

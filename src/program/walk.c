@@ -309,6 +309,23 @@ tw_box tw_nest_sub_box(const tw_nest_op *op, const tw_box *box, int64_t sub)
     return piece;
 }
 
+bool tw_nest_fills(const tw_nest *nest, int k, const tw_box *box, tw_box *out)
+{
+    const tw_nest_op *op = &nest->op[k];
+    int64_t elems[TW_MAX_OPERANDS] = {0};
+    tw_region ignored;
+    bool is_private = nest->stay[op->made].per != 0;
+    *out = *box;
+    for (int o = 0; o < tw_op_output(op->op); o++) {
+        elems[o] = tw_region_of(&op->op->operand[o], box, &ignored);
+        is_private |= nest->stay[op->input[o]].per != 0;
+    }
+    if (is_private || !tw_op_is_neutral(op->op, elems)) return false;
+    for (int l = 0; l < op->op->n_loops; l++)
+        if (op->op->loop[l].reduces) out->span[l].hi = tw_min(out->span[l].hi, out->span[l].lo + 1);
+    return true;
+}
+
 int64_t tw_nest_sub_region(const tw_nest *nest, int stay, const tw_box *box, tw_region *out)
 {
     const tw_stay *s = &nest->stay[stay];

@@ -40,6 +40,9 @@ tw_split tw_place_split(const tw_nest *nest, int place, int64_t len);
 bool tw_place_is_legal(const tw_nest *nest, int place, int64_t len);
 /* The box of a sub-step of an operator whose box this is. */
 tw_box tw_nest_sub_box(const tw_nest_op *op, const tw_box *box, int64_t sub);
+/* Whether operator k only fills its output in the box, since all that it would add up is padding; not into private memories. Then
+ * each element takes one point: *out is the box with the first point of every reduction, otherwise the box itself. */
+bool tw_nest_fills(const tw_nest *nest, int k, const tw_box *box, tw_box *out);
 /* What a sub-step's reader touches of the stay; returns its elements. */
 int64_t tw_nest_sub_region(const tw_nest *nest, int stay, const tw_box *box, tw_region *out);
 bool tw_same_region(const tw_region *a, const tw_region *b, int n_axes);

@@ -53,6 +53,7 @@ typedef struct tw_joint_todo { /* a command that must come */
     int64_t step;
     int64_t number; /* within its group, as the rules have the order */
     bool takes, accumulates;
+    bool fills;     /* an execution that meets nothing but padding: one point for each element */
     bool continues; /* it brings what is new in a window that slides, behind the one before */
     int n_src;
     tw_joint_source src[TW_MAX_OPERANDS];

@@ -283,6 +283,7 @@ static bool check_driver(const tw_joint_at *s)
     if (op != &s->group->op[s->group->n_ops - 1]) return true;
     for (int l = 0; l < op->op->n_loops; l++) {
         tw_span span = s->todo->box.span[l];
+        if (s->todo->fills && op->op->loop[l].reduces) continue;
         bool asked = span.hi - span.lo == op->op->loop[l].extent;
         for (int c = 0; c < s->group->map->n_cuts; c++) asked |= s->group->map->cut[c].loop == l;
         if (asked && !tw_room_takes(&op->engine, op->op, l, span))
@@ -300,6 +301,7 @@ static bool check_producer(const tw_joint_at *s)
     if (op == &s->group->op[s->group->n_ops - 1]) return true;
     for (int l = 0; l < op->op->n_loops; l++) {
         tw_span span = s->todo->box.span[l];
+        if (s->todo->fills && op->op->loop[l].reduces) continue;
         int64_t points = span.hi - span.lo, extent = op->op->loop[l].extent;
         tw_engine engine = op->engine;
         if (!op->op->loop[l].reduces) engine.tile_multiple = engine.min_tile = 1;
@@ -315,7 +317,7 @@ static bool check_producer(const tw_joint_at *s)
 static bool check_padding(const tw_joint_at *s)
 {
     const tw_op *op = s->op->op;
-    for (int o = 0; o < tw_op_output(op) && s->op->engine.pad_half; o++)
+    for (int o = 0; o < tw_op_output(op) && s->op->engine.pad_half && !s->todo->fills; o++)
         for (int a = 0; a < op->operand[o].n_axes; a++) {
             const tw_axis *axis = &op->operand[o].axis[a];
             int64_t taps = 0, pad = tw_verify_padding(op, o, a, &s->todo->box);

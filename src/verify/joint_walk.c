@@ -200,6 +200,26 @@ static bool ensure_inputs(walk *w, const tw_joint_op *o, const tw_box *box, unsi
     return !w->no_memory;
 }
 
+/* Whether the box adds up nothing but padding: of a product one input is, of anything else but a map all of them are. Lanes of private
+ * memories are executed as ever. */
+static bool is_padding(const walk *w, const tw_joint_op *o, const tw_box *box)
+{
+    int output = tw_op_output(o->op), n_empty = 0;
+    tw_region ignored;
+    for (int i = 0; i < output; i++) n_empty += !tw_verify_hull(o->op, i, box, &ignored);
+    for (int i = 0; i <= output; i++)
+        if (w->g->hold[o->hold[i]].per) return false;
+    if (o->op->compute == TW_MAP) return false;
+    return o->op->compute == TW_MULTIPLY_ADD ? n_empty > 0 : n_empty == output;
+}
+
+/* The first point of every reduction. */
+static void keep_first(const tw_op *op, tw_box *box)
+{
+    for (int l = 0; l < op->n_loops; l++)
+        if (op->loop[l].reduces) box->span[l].hi = tw_min(box->span[l].hi, box->span[l].lo + 1);
+}
+
 static void expect_exec(walk *w, int number, const tw_box *box)
 {
     tw_joint_op *o = &w->g->op[number];
@@ -207,11 +227,12 @@ static void expect_exec(walk *w, int number, const tw_box *box)
     tw_joint_todo *todo = new_todo(w);
     if (!todo) return;
     todo->box = *box;
+    if ((todo->fills = is_padding(w, o, box))) keep_first(o->op, &todo->box);
     todo->accumulates = !is_first(w->g, number, box);
     unsigned any = 0;
     for (int i = 0; i < output; i++) {
         tw_region ignored;
-        if (tw_verify_hull(o->op, i, box, &ignored)) any |= 1u << i;
+        if (tw_verify_hull(o->op, i, &todo->box, &ignored)) any |= 1u << i;
     }
     if (!ensure_inputs(w, o, box, any)) return;
     for (int i = 0; i < output; i++) {

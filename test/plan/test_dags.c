@@ -681,3 +681,32 @@ TEST(what_is_fused_is_what_its_operators_make_one_by_one)
     CHECK_EQ(n_wrong, 0);
     CHECK(n_slide > n / 4 && n_plain > n / 8 && n_refused < n / 4 && n_shared > n / 60);
 }
+/* Four by four elements with two of padding on all sides, a kernel of one: of 16 tiles, the 12 at the edges meet nothing but padding. Each of their
+ * elements takes one point, and an engine that takes no padding takes them. */
+TEST(a_tile_of_nothing_but_padding_is_a_fill)
+{
+    static const char on[] = "machine: m\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited}\n"
+                             "  - {name: l1, size: 64 KiB}\nengines:\n"
+                             "  - {name: dma, between: [dram, l1], cost: {latency: 1, per_cycle: 4}}\n"
+                             "  - {name: mac, computes: [multiply-add], memory: l1, pad_limit: half-kernel, cost: "
+                             "{latency: 0, per_cycle: 1}}\n",
+                      asked[] = "workload: w\nops:\n"
+                                "  - {name: c, op: conv, shape: [16, 4, 4], out: 8, kernel: 1, pad: 2, dtype: i8, "
+                                "out_dtype: i32, inputs: {ifm: x}, output: y}\n",
+                      mapped[] = "groups:\n  - name: g\n    ops: [c]\n    levels:\n"
+                                 "      - {at: l1, sizes: {oy: 2, ox: 2}, order: [oy, ox]}\n";
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_mapping *mapping;
+    const tw_plan *plan;
+    const tw_verdict *verdict;
+    CHECK_EQ(tw_model_parse(ctx, "w", asked, &model), TW_OK);
+    CHECK_EQ(tw_machine_parse(ctx, "m", on, &machine), TW_OK);
+    CHECK_EQ(tw_mapping_parse(ctx, model, machine, "mapping", mapped, &mapping), TW_OK);
+    CHECK_EQ(tw_plan_eval(ctx, model, machine, mapping, &plan), TW_OK);
+    CHECK_EQ(plan->sum.macs, 4 * (8 * 2 * 2) * 16 + 12 * (8 * 2 * 2));
+    CHECK_EQ(tw_plan_verify(ctx, plan, 0, NULL, &verdict), TW_OK);
+    CHECK(verdict->checked && verdict->executed && verdict->equal);
+    tw_context_free(ctx);
+}

@@ -63,6 +63,8 @@ typedef struct naive {
     int n;
     int64_t read_units[NAIVE_COMMANDS], write_units[NAIVE_COMMANDS];
     tw_event event[NAIVE_COMMANDS];
+    tw_box
+        piece[NAIVE_COMMANDS]; /* of executions: all of it, also where padding leaves one point of each reduction */
     tw_rowset row[NAIVE_COMMANDS];
     int way[NAIVE_COMMANDS]; /* of the port */
     int64_t now;
@@ -480,9 +482,23 @@ static inline int64_t naive_passes(const naive *v, int which, const tw_box *box)
     return passes;
 }
 
-static inline void naive_exec(naive *v, int which, const tw_box *box, bool adds)
+/* Whether nothing but padding is added up, outside of private memories. */
+static inline bool naive_is_padding(const naive *v, int which, const tw_box *box)
 {
     const tw_op *op = naive_op(v, which);
+    int n_empty = 0, n = op->n_operands - 1;
+    for (int o = 0; o <= n; o++)
+        if (v->memory[v->hold[v->path_end[which][o]].memory].is.per) return false;
+    for (int o = 0; o < n; o++) n_empty += !naive_touch(op, o, box).any;
+    return op->compute == TW_MAP ? false : op->compute == TW_MULTIPLY_ADD ? n_empty > 0 : n_empty == n;
+}
+
+static inline void naive_exec(naive *v, int which, const tw_box *piece, bool adds)
+{
+    const tw_op *op = naive_op(v, which);
+    tw_box run = *piece, *box = &run;
+    for (int l = 0; l < op->n_loops && naive_is_padding(v, which, piece); l++)
+        if (op->loop[l].reduces) run.span[l].hi = run.span[l].lo + 1;
     tw_instr i = {.op = TW_EXEC,
                   .engine = (int16_t)v->view[v->g->op[which].view].engine,
                   .which = (int16_t)which,
@@ -498,7 +514,7 @@ static inline void naive_exec(naive *v, int which, const tw_box *box, bool adds)
         int hold = v->path_end[which][o];
         i.src[i.n_src++] = -1;
         if (!need.any) continue;
-        naive_fill(v, hold, which, o, box);
+        naive_fill(v, hold, which, o, piece);
         i.src[o] = naive_buffer(v, hold);
         i.copies = (int16_t)tw_max(i.copies, v->hold[hold].lanes);
     }
@@ -507,6 +523,7 @@ static inline void naive_exec(naive *v, int which, const tw_box *box, bool adds)
     if (i.takes) naive_begin(v, made, v->step, NULL);
     i.dst = naive_buffer(v, v->path_end[which][op->n_operands - 1]);
     naive_command(v, i, 0, 0);
+    v->piece[v->n - 1] = *piece;
     for (int o = 0; o < op->n_operands - 1; o++)
         if (i.src[o] >= 0) v->hold[v->path_end[which][o]].used_by = v->n - 1;
     made->used_by = v->n - 1;
@@ -522,7 +539,8 @@ static inline void naive_pieces(naive *v, int which, const tw_box *box, tw_box s
         for (int h = 0; h < v->n_holds; h++) {
             naive_hold *hold = &v->hold[h];
             if (hold->sub != which || hold->used_by < 0) continue;
-            tw_box old = v->event[hold->used_by].instr.box; /* of the execution before it */
+            const tw_instr *user = &v->event[hold->used_by].instr; /* before it */
+            tw_box old = user->op == TW_EXEC ? v->piece[hold->used_by] : user->box;
             naive_part before = naive_region(v, hold, v->step, &old, -1),
                        now = naive_region(v, hold, v->step, &sub, -1);
             if (!naive_same(&before, &now, v->tensor[hold->tensor].n_axes)) naive_end(v, hold);
