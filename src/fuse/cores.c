@@ -5,6 +5,7 @@
 #include "fuse/cores.h"
 
 #include "core/deadline.h"
+#include "fuse/order.h"
 #include "mapping/groups.h"
 #include "sim/joint.h"
 
@@ -636,7 +637,8 @@ static tw_status search(hunt *h)
     return n > 1 ? compare_equal(h) : TW_OK;
 }
 
-tw_status tw_cores_find(const tw_fuse_request *asked, const tw_work *work, tw_cores_found *out)
+/* With the operators in the order that the model has. */
+static tw_status find_in_order(const tw_fuse_request *asked, const tw_work *work, tw_cores_found *out)
 {
     hunt h = {.asked = asked,
               .platform = asked->machine->platform,
@@ -651,4 +653,43 @@ tw_status tw_cores_find(const tw_fuse_request *asked, const tw_work *work, tw_co
     tw_arena_free(h.bench);
     if (status != TW_STOPPED) return status;
     return out->best.mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE; /* time is up: the best so far */
+}
+
+/* What was found in another order, if it is better. */
+static void take_better(const tw_fuse_request *asked, const tw_cores_found *other, tw_cores_found *out)
+{
+    const tw_fused *a = &other->best, *b = &out->best;
+    int n_simulated = a->n_simulated + b->n_simulated;
+    for (int c = 0; c < asked->machine->platform->n_cores; c++)
+        if (out->alone[c] == 0 || (other->alone[c] > 0 && other->alone[c] < out->alone[c]))
+            out->alone[c] = other->alone[c];
+    if (asked->by.price(asked->by.user, (double)a->cycles, (double)a->energy_fj) <
+        asked->by.price(asked->by.user, (double)b->cycles, (double)b->energy_fj)) {
+        out->best = *a;
+        out->equal = other->equal;
+    }
+    out->best.n_simulated = n_simulated;
+}
+
+tw_status tw_cores_find(const tw_fuse_request *asked, const tw_work *work, tw_cores_found *out)
+{
+    tw_model *model;
+    tw_fuse_request request = *asked;
+    tw_cores_found other;
+    int *order;
+    bool same;
+    TW_ALLOC(work->arena, model, 1);
+    TW_TRY(tw_order_follow(asked->model, work->arena, model, &order, &same));
+    tw_status status = find_in_order(asked, work, out);
+    if (same || tw_deadline_is_over(work->diag->deadline) || (status != TW_OK && status != TW_INFEASIBLE))
+        return status;
+    request.model = model;
+    tw_status again = find_in_order(&request, work, &other);
+    if (again != TW_OK) return again == TW_INFEASIBLE ? status : again;
+    TW_TRY(tw_order_restore(order, work->arena, &other.best.mapping));
+    if (status == TW_OK)
+        take_better(asked, &other, out);
+    else
+        *out = other;
+    return TW_OK;
 }
