@@ -91,6 +91,7 @@ static tw_status search(net_session *s, const tw_network *network, const tw_mach
         tw_status status = tw_network_limits(s->ctx, network, machine, s->options->limits, &layers.limits);
         if (status != TW_OK) return status;
     }
+    layers.groups = !s->options->layers;
     layers.time_limit = limit_of_search(s->options->search.time_limit, 1.0 / s->n_to_plan--);
     s->doing = "planning";
     progress_begin(&s->progress, s->ctx, NULL, s->options->quiet);

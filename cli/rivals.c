@@ -204,6 +204,20 @@ static tw_status plan_layers(run *r, FILE *out)
     return status;
 }
 
+/* ---- machines with several cores ---- */
+
+/* What each layer costs on each core, by the tool's own search or by ours, and how long all of them take as the tool runs them. */
+static tw_status show_cores(run *r, bool searches, FILE *out)
+{
+    tw_rival_search_options how = TW_RIVAL_SEARCH_OPTIONS_INIT;
+    const tw_core_table *table;
+    how.measure = measure_of(r);
+    how.max_nodes = r->options->search.budget;
+    tw_status status = tw_rival_table(r->ctx, r->rival, searches ? &how : NULL, &table);
+    if (status != TW_OK || r->options->quiet) return status;
+    return (r->options->json ? tw_core_table_print_json : tw_core_table_print_text)(r->ctx, table, out);
+}
+
 /* ---- plans of ours by other tools' rules ---- */
 
 static bool is_ours(const cli_options *o)
@@ -242,7 +256,10 @@ static int walk(run *r, bool searches)
     FILE *out = output_open();
     if (!out) return status_exit(r->ctx, TW_ERR_NOMEM);
     finish end = {.ctx = r->ctx, .files = &r->files};
-    status = searches && !ours ? plan_layers(r, out) : eval_layers(r, out);
+    if (tw_rival_n_cores(r->rival) > 0)
+        status = show_cores(r, searches, out);
+    else
+        status = searches && !ours ? plan_layers(r, out) : eval_layers(r, out);
     return finish_output(&end, out, status);
 }
 

@@ -166,14 +166,29 @@ typedef struct tw_layer_info { /* a distinct operator, planned                  
 TW_API int tw_network_plan_n_layers(const tw_network_plan *plan);
 TW_API tw_layer_info tw_network_plan_layer(const tw_network_plan *plan, int layer);
 
+/* Steps one behind the other, and what they are done by. Parts follow each other. */
+typedef struct tw_network_part {
+    int first_step, n_steps;
+    const tw_plan *
+        plan; /* all of them as one program, in groups on one timeline; NULL: each step by the plan of its layer, if it has one.
+                            Operator i of the plan's model is step first_step + i */
+} tw_network_part;
+TW_API int tw_network_plan_n_parts(const tw_network_plan *plan);
+TW_API tw_network_part tw_network_plan_part(const tw_network_plan *plan, int part);
+
 typedef struct tw_network_totals {
     int64_t cycles, energy_fj, macs; /* of the steps that have a plan                                    */
-    double bound;             /* proven: no mapping of the spaces searched takes fewer cycles in these steps */
+    double
+        bound; /* proven: no mapping of the spaces searched takes fewer cycles in these steps; of programs: no plan does */
     int n_proven, n_close;    /* layers: gap 0; below 1 %                                                   */
     int n_ran_out;            /* layers: the budget ended the search                                        */
     int n_planned, n_refused; /* steps with a plan; TILED steps without one                              */
     int n_untimed;            /* steps that are not TILED                                                   */
     double seconds;           /* that the searches took                                                     */
+    int n_programs, n_groups; /* parts whose steps are one program; groups of all of them                   */
+    /* Of all steps one after the other, each by the plan of its layer: what the programs were compared with. */
+    int64_t layers_cycles, layers_energy_fj;
+    double layers_bound;
 } tw_network_totals;
 TW_API const tw_network_totals *tw_network_plan_totals(const tw_network_plan *plan);
 
@@ -232,6 +247,8 @@ typedef struct tw_network_verdict {
     bool stopped;                       /* time was up: the others were not reached                            */
     int n_outputs;
     const tw_network_data *output; /* what the programs computed                                          */
+    int n_programs;                /* parts that were run as one program                                  */
+    const char *program_why_not;   /* a part was run step by step instead, by the plans of layers; NULL: none */
 } tw_network_verdict;
 typedef struct tw_network_run_options {
     size_t size;

@@ -62,6 +62,8 @@ typedef struct tw_account_line { /* one operand in one memory */
     int64_t instances;  /* that are used                                                 */
     int n_actions;
     const tw_account_action *action;
+    double
+        bits_at_once; /* ZigZag, an operand's outermost memory: bits per cycle from or to below while they pass; else 0 */
 } tw_account_line;
 typedef struct tw_account_level { /* one memory, or the array itself */
     const char *name;
@@ -127,6 +129,48 @@ TW_API int tw_rival_like(const tw_rival *rival, int layer);
 TW_API TW_NODISCARD tw_status tw_rival_search_all(tw_context *ctx, const tw_rival *rival,
                                                   const tw_rival_search_options *options,
                                                   const tw_rival_found **out, const tw_rival **mapped);
+
+/* ---- machines with several cores (Stream) ---- */
+
+typedef struct tw_core_column { /* a core */
+    const char *name;
+    bool computes;
+    int like;    /* the first core that is the same: itself, or one before it */
+    double busy; /* cycles, as Stream runs all layers one after the other  */
+} tw_core_column;
+typedef struct tw_core_row { /* a layer */
+    const char *layer;
+    const char *parts; /* how it lies over cores, "K 3"; "" where one core runs all of it                        */
+    int64_t n_tiles;
+    const tw_account *const
+        *cell; /* of a tile on each core, NULL: the core does not run it, or nothing fits there */
+} tw_core_row;
+typedef struct tw_core_run { /* one tile */
+    int layer, core;
+    double start, end;
+} tw_core_run;
+typedef struct tw_core_table {
+    const char *machine;
+    int n_rows, n_cores;
+    const tw_core_row *row;
+    const tw_core_column *core;
+    int n_runs; /* 0: there are no layers */
+    const tw_core_run *run;
+    double makespan, energy_pj; /* of all runs */
+} tw_core_table;
+/* Cores of the machine, those that only store included; 0: it is a single array. A machine with cores may be read alone, and then has no layers;
+ * otherwise what is said above about layers is about what one core runs of them, on the first core that computes. */
+TW_API int tw_rival_n_cores(const tw_rival *rival);
+/* The same files for one of the cores; NULL: it does not compute. */
+TW_API const tw_rival *tw_rival_core(const tw_rival *rival, int core);
+/* Whether the core may run the layer. */
+TW_API bool tw_rival_runs(const tw_rival *rival, int core, int layer);
+/* What each layer costs on each core, by the tool's own search (`options` NULL) or by ours, and all layers one after the other on the cores that the mapping
+ * names; where it leaves open which, on the fastest. */
+TW_API TW_NODISCARD tw_status tw_rival_table(tw_context *ctx, const tw_rival *rival,
+                                             const tw_rival_search_options *options, const tw_core_table **out);
+TW_API TW_NODISCARD tw_status tw_core_table_print_text(tw_context *ctx, const tw_core_table *table, FILE *out);
+TW_API TW_NODISCARD tw_status tw_core_table_print_json(tw_context *ctx, const tw_core_table *table, FILE *out);
 
 /* ---- converting ---- */
 

@@ -44,7 +44,7 @@ static double layer_value(const trial *t, const tw_network_plan *plan, int layer
 
 static double plan_value(const tw_network_plan *plan, bool energy)
 {
-    return (double)(energy ? plan->totals.energy_fj : plan->totals.cycles);
+    return (double)(energy ? plan->totals.layers_energy_fj : plan->totals.layers_cycles);
 }
 
 /* ---- the list ---- */

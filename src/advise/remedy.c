@@ -388,7 +388,7 @@ static tw_status try_fusion(trial *t, int op)
     tw_diag muted = {.muted = true, .deadline = t->asker.deadline};
     tw_op_map *map;
     const tw_plan *fused;
-    if (t->plan->mapping->op[op].fused || tw_discipline_of(t->plan->machine)->rows) return TW_OK;
+    if (t->plan->mapping->op[op].fused || !tw_discipline_of(t->plan->machine)->fuses) return TW_OK;
     if (tw_fusion_check(model, op, t->plan->machine, model->op[op].loc, &muted) != TW_OK) return TW_OK;
     TW_ALLOC(t->work, map, model->n_ops);
     memcpy(map, t->plan->mapping->op, (size_t)model->n_ops * sizeof *map);

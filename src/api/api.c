@@ -22,6 +22,8 @@
 #include "report/text/placement.h"
 #include "report/text/whynot.h"
 #include "report/trace/perfetto.h"
+#include "rivals/convert.h"
+#include "rivals/stream/hda.h"
 #include "sim/injection.h"
 #include "tile/best.h"
 #include "tile/traffic.h"
@@ -152,6 +154,31 @@ static tw_status refuse_machine(tw_context *ctx, const char *spec)
     return TW_ERR_IO;
 }
 
+/* Whether it is a machine of Stream: then ours is the one that 'convert' writes. */
+static bool is_stream(const char *name, const char *bytes, size_t n)
+{
+    tw_arena *arena = tw_arena_new();
+    tw_diag quiet = {.muted = true};
+    const tw_node *root;
+    bool is = arena && tw_tree_parse_repeating(name, bytes, n, arena, &quiet, &root) == TW_OK && tw_hda_is(root);
+    if (arena) tw_arena_free(arena);
+    return is;
+}
+
+static tw_status machine_of_stream(tw_context *ctx, const char *spec, const tw_machine **out)
+{
+    const tw_rival *rival;
+    tw_text text = {0};
+    const char *name = tw_arena_printf(ctx->arena, "%s (converted)", spec);
+    TW_TRY(tw_rival_open(ctx, &spec, 1, &rival));
+    tw_status status = tw_rival_machine_print(rival, TW_LEVELS_MANAGED, tw_context_work(ctx), &text);
+    const char *copy = status == TW_OK && !text.failed ? tw_arena_strndup(ctx->arena, text.bytes, text.len) : NULL;
+    size_t n = text.len;
+    tw_text_release(&text);
+    TW_TRY(status);
+    return name && copy ? machine_of(ctx, name, copy, n, out) : TW_ERR_NOMEM;
+}
+
 tw_status tw_machine_open(tw_context *ctx, const char *spec, const tw_machine **out)
 {
     const char *bytes, *name;
@@ -161,6 +188,7 @@ tw_status tw_machine_open(tw_context *ctx, const char *spec, const tw_machine **
     if (strcspn(spec, "./") == strlen(spec) && access(spec, F_OK) != 0 && errno == ENOENT)
         return refuse_machine(ctx, spec);
     TW_TRY(open_bytes(ctx, spec, &name, &bytes, &n));
+    if (is_stream(name, bytes, n)) return machine_of_stream(ctx, spec, out);
     return machine_of(ctx, name, bytes, n, out);
 }
 

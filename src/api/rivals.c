@@ -6,6 +6,7 @@
 #include "rivals/convert.h"
 #include "rivals/ours.h"
 #include "rivals/rival.h"
+#include "rivals/stream/groups.h"
 #include "rivals/timeloop/write.h"
 #include "rivals/zigzag/write.h"
 #include "write/json.h"
@@ -51,16 +52,77 @@ static tw_status open_tree(tw_context *ctx, tw_rival_file *file)
     return parse_tree(file->name, bytes, length, ctx->arena, &ctx->diag, &file->root);
 }
 
+/* ---- files that files name ---- */
+
+typedef struct fetcher { /* of the files of cores that a machine names */
+    tw_context *ctx;
+    const char *from; /* the machine's file */
+    tw_rival_file *file;
+    int n, room;
+} fetcher;
+
+/* The places where a file of a core may be, in order: one that is named alone is in the folder 'cores' beside the machine or beside it; one with './' is beside it; other
+ * paths begin where the command runs. Files are often moved with their folder, so that these places come last for every name. */
+static const char *place_of(const fetcher *f, const char *name, int i)
+{
+    const char *slash = strrchr(f->from, '/'), *last = strrchr(name, '/');
+    int n = slash ? (int)(slash - f->from) + 1 : 0;
+    bool beside = strncmp(name, "./", 2) == 0 || strncmp(name, "../", 3) == 0;
+    if (strncmp(name, "./", 2) == 0) name += 2;
+    if (i == 0 && last && !beside) return tw_arena_printf(f->ctx->arena, "%s", name);
+    if (i == 0 && !last) return tw_arena_printf(f->ctx->arena, "%.*scores/%s", n, f->from, name);
+    if (i == 0 || i == 1) return tw_arena_printf(f->ctx->arena, "%.*s%s", n, f->from, name);
+    return tw_arena_printf(f->ctx->arena, "%.*scores/%s", n, f->from, last ? last + 1 : name);
+}
+
+static tw_status add_file(fetcher *f, tw_rival_file file)
+{
+    if (f->n == f->room) {
+        tw_rival_file *more;
+        TW_ALLOC(f->ctx->arena, more, 2 * f->room + 8);
+        memcpy(more, f->file, (size_t)f->n * sizeof *more);
+        f->file = more;
+        f->room = 2 * f->room + 8;
+    }
+    f->file[f->n++] = file;
+    return TW_OK;
+}
+
+static tw_status fetch(void *to, const char *name, tw_loc loc)
+{
+    enum { PLACES = 3 };
+    fetcher *f = to;
+    tw_diag quiet = tw_diag_quiet(&f->ctx->diag);
+    tw_rival_file file = {.reference = name};
+    for (int i = 0; i < f->n; i++)
+        if (f->file[i].reference && strcmp(f->file[i].reference, name) == 0) return TW_OK;
+    for (int i = 0; i < PLACES; i++) {
+        const char *bytes;
+        size_t n;
+        file.name = place_of(f, name, i);
+        if (!file.name) return TW_ERR_NOMEM;
+        if (tw_file_read(file.name, TW_INPUT_BYTES_MAX, f->ctx->arena, &quiet, &bytes, &n) != TW_OK) continue;
+        TW_TRY(parse_tree(file.name, bytes, n, f->ctx->arena, &f->ctx->diag, &file.root));
+        return add_file(f, file);
+    }
+    return tw_diag_error(&f->ctx->diag, loc, "the file of the core, '%s', was not found: not even as '%s'", name,
+                         file.name);
+}
+
 tw_status tw_rival_open(tw_context *ctx, const char *const *path, int n, const tw_rival **out)
 {
-    tw_rival_file *file;
-    TW_ALLOC(ctx->arena, file, n + 1);
+    fetcher f = {.ctx = ctx, .n = n, .room = n + 1};
+    TW_ALLOC(ctx->arena, f.file, f.room);
     for (int i = 0; i < n; i++) {
-        file[i].name = tw_arena_printf(ctx->arena, "%s", path[i]);
-        if (!file[i].name) return TW_ERR_NOMEM;
-        TW_TRY((tw_network_is_path(path[i]) ? open_graph : open_tree)(ctx, &file[i]));
+        f.file[i].name = tw_arena_printf(ctx->arena, "%s", path[i]);
+        if (!f.file[i].name) return TW_ERR_NOMEM;
+        TW_TRY((tw_network_is_path(path[i]) ? open_graph : open_tree)(ctx, &f.file[i]));
     }
-    return read_trees(ctx, file, n, out);
+    for (int i = 0; i < n; i++) {
+        f.from = f.file[i].name;
+        if (f.file[i].root && tw_hda_is(f.file[i].root)) TW_TRY(tw_hda_references(f.file[i].root, fetch, &f));
+    }
+    return read_trees(ctx, f.file, f.n, out);
 }
 
 tw_status tw_rival_parse(tw_context *ctx, const tw_rival_text *given, int n, const tw_rival **out)
@@ -113,9 +175,19 @@ bool tw_rival_is_mapped(const tw_rival *rival, int layer) { return rival->layer[
 
 /* ---- counting and searching ---- */
 
+/* A machine with several cores may come alone, and not every core runs every layer. */
+static tw_status check_layer(tw_context *ctx, const tw_rival *rival, int layer)
+{
+    if (layer >= rival->n_layers) return tw_diag_error(&ctx->diag, rival->cores->hda->loc, "no workload was given");
+    if (rival->layer[layer].einsum) return TW_OK;
+    return tw_diag_error(&ctx->diag, rival->layer[layer].loc, "this core does not run '%s'",
+                         rival->layer[layer].name);
+}
+
 tw_status tw_rival_count(tw_context *ctx, const tw_rival *rival, int layer, tw_rules rules, const tw_account **out)
 {
     tw_account *account;
+    TW_TRY(check_layer(ctx, rival, layer));
     const tw_rival_tool *tool = tw_rival_tool_for(rules);
     const tw_rival_layer *l = &rival->layer[layer];
     if (!l->nest && !rival->tool->choose)
@@ -138,6 +210,7 @@ tw_status tw_rival_search(tw_context *ctx, const tw_rival *rival, int layer, con
 {
     tw_rival_search_options own;
     tw_rival_found *found;
+    TW_TRY(check_layer(ctx, rival, layer));
     TW_TRY(tw_rival_search_options_take(options, &ctx->diag, &own));
     if (own.measure != TW_CYCLES && own.measure != TW_ENERGY && own.measure != TW_EDP)
         return tw_diag_error(&ctx->diag, (tw_loc){0},
@@ -205,6 +278,35 @@ tw_status tw_rival_search_all(tw_context *ctx, const tw_rival *rival, const tw_r
             TW_TRY(tw_rival_search(ctx, rival, i, options, &out[i]));
     }
     return put_mappings(ctx, rival, out, mapped);
+}
+
+/* ---- cores ---- */
+
+int tw_rival_n_cores(const tw_rival *rival) { return rival->cores ? rival->cores->hda->n_cores : 0; }
+
+const tw_rival *tw_rival_core(const tw_rival *rival, int core)
+{
+    return rival->cores && rival->cores->hda->core[core].machine ? &rival->cores->view[core] : NULL;
+}
+
+bool tw_rival_runs(const tw_rival *rival, int core, int layer)
+{
+    return tw_rival_core(rival, core) && rival->cores->view[core].layer[layer].einsum;
+}
+
+tw_status tw_rival_table(tw_context *ctx, const tw_rival *rival, const tw_rival_search_options *options,
+                         const tw_core_table **out)
+{
+    tw_rival_search_options own;
+    tw_core_table *table;
+    if (!rival->cores)
+        return tw_diag_error(&ctx->diag, (tw_loc){0}, "the machine is a single array: it has no cores");
+    if (options) TW_TRY(tw_rival_search_options_take(options, &ctx->diag, &own));
+    TW_ALLOC(ctx->arena, table, 1);
+    TW_TRY(tw_cores_count(rival->cores, options ? &own : NULL, tw_context_work(ctx), table));
+    TW_TRY(tw_cores_schedule(rival->cores, tw_context_work(ctx), table));
+    *out = table;
+    return TW_OK;
 }
 
 /* ---- printing ---- */
@@ -282,6 +384,14 @@ static void print_json_totals(tw_json *j, const tw_account *a)
     tw_json_key_number(j, "utilization", a->utilization);
 }
 
+static tw_status finish_json(tw_context *ctx, tw_json *j, FILE *out)
+{
+    tw_json_close(j);
+    tw_json_end(j);
+    if (fflush(out) == 0 && !ferror(out)) return TW_OK;
+    return tw_diag_io(&ctx->diag, (tw_loc){0}, "cannot write: %s", strerror(errno));
+}
+
 tw_status tw_account_print_json(tw_context *ctx, const tw_account *account, FILE *out)
 {
     tw_json j = {.out = out, .pretty = true};
@@ -299,10 +409,89 @@ tw_status tw_account_print_json(tw_context *ctx, const tw_account *account, FILE
     tw_json_open(&j, '[');
     for (int i = 0; i < account->n_lines; i++) print_json_line(&j, &account->line[i]);
     tw_json_close(&j);
-    tw_json_close(&j);
-    tw_json_end(&j);
-    if (fflush(out) == 0 && !ferror(out)) return TW_OK;
-    return tw_diag_io(&ctx->diag, (tw_loc){0}, "cannot write: %s", strerror(errno));
+    return finish_json(ctx, &j, out);
+}
+
+tw_status tw_core_table_print_text(tw_context *ctx, const tw_core_table *table, FILE *out)
+{
+    tw_text text = {0};
+    tw_core_table_print(table, &text);
+    return write_text(ctx, &text, out);
+}
+
+static void print_json_cells(tw_json *j, const tw_core_table *t, const tw_core_row *row)
+{
+    tw_json_key(j, "cells");
+    tw_json_open(j, '[');
+    for (int c = 0; c < t->n_cores; c++) {
+        if (!row->cell[c]) continue;
+        tw_json_open_line(j, '{');
+        tw_json_key_int(j, "core", c);
+        tw_json_key_number(j, "cycles", row->cell[c]->cycles);
+        tw_json_key_number(j, "energy_pj", row->cell[c]->energy_pj);
+        tw_json_key_number(j, "compute_cycles", row->cell[c]->compute_cycles);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+}
+
+static void print_json_rows(tw_json *j, const tw_core_table *t)
+{
+    tw_json_key(j, "layers");
+    tw_json_open(j, '[');
+    for (int i = 0; i < t->n_rows; i++) {
+        tw_json_open(j, '{');
+        tw_json_key_string(j, "layer", t->row[i].layer);
+        tw_json_key_string(j, "parts", t->row[i].parts);
+        tw_json_key_int(j, "tiles", t->row[i].n_tiles);
+        print_json_cells(j, t, &t->row[i]);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+}
+
+static void print_json_columns(tw_json *j, const tw_core_table *t)
+{
+    tw_json_key(j, "cores");
+    tw_json_open(j, '[');
+    for (int c = 0; c < t->n_cores; c++) {
+        tw_json_open_line(j, '{');
+        tw_json_key_string(j, "name", t->core[c].name);
+        tw_json_key_bool(j, "computes", t->core[c].computes);
+        tw_json_key_int(j, "like", t->core[c].like);
+        tw_json_key_number(j, "busy", t->core[c].busy);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+}
+
+static void print_json_runs(tw_json *j, const tw_core_table *t)
+{
+    tw_json_key(j, "runs");
+    tw_json_open(j, '[');
+    for (int i = 0; i < t->n_runs; i++) {
+        tw_json_open_line(j, '{');
+        tw_json_key_string(j, "layer", t->row[t->run[i].layer].layer);
+        tw_json_key_int(j, "core", t->run[i].core);
+        tw_json_key_number(j, "start", t->run[i].start);
+        tw_json_key_number(j, "end", t->run[i].end);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+}
+
+tw_status tw_core_table_print_json(tw_context *ctx, const tw_core_table *table, FILE *out)
+{
+    tw_json j = {.out = out, .pretty = true};
+    tw_json_open(&j, '{');
+    tw_json_key_string(&j, "machine", table->machine);
+    tw_json_key_string(&j, "rules", tw_rules_word(TW_RULES_ZIGZAG));
+    tw_json_key_number(&j, "makespan", table->makespan);
+    tw_json_key_number(&j, "energy_pj", table->energy_pj);
+    print_json_columns(&j, table);
+    print_json_rows(&j, table);
+    print_json_runs(&j, table);
+    return finish_json(ctx, &j, out);
 }
 
 tw_status tw_rival_print_mapping(tw_context *ctx, const tw_rival *rival, int layer, FILE *out)
@@ -324,7 +513,8 @@ static tw_status write_converted(tw_context *ctx, tw_status status, tw_text *tex
 tw_status tw_rival_print_machine(tw_context *ctx, const tw_rival *rival, FILE *out)
 {
     tw_text text = {0};
-    return write_converted(ctx, tw_rival_machine_print(rival, TW_LEVELS_MANAGED, &ctx->diag, &text), &text, out);
+    return write_converted(ctx, tw_rival_machine_print(rival, TW_LEVELS_MANAGED, tw_context_work(ctx), &text),
+                           &text, out);
 }
 
 /* The files with a nest for every layer: theirs, or the one that their tool would choose. */
@@ -344,8 +534,10 @@ static tw_status map_all(tw_context *ctx, const tw_rival *rival, const tw_rival 
 tw_status tw_rival_print_levels(tw_context *ctx, const tw_rival *rival, FILE *out)
 {
     tw_text text = {0};
-    if (rival->tool->choose) TW_TRY(map_all(ctx, rival, &rival)); /* the order of memories follows the mapping */
-    return write_converted(ctx, tw_rival_machine_print(rival, TW_LEVELS_ALL, &ctx->diag, &text), &text, out);
+    if (rival->tool->choose && !rival->cores)
+        TW_TRY(map_all(ctx, rival, &rival)); /* the order of memories follows the mapping */
+    return write_converted(ctx, tw_rival_machine_print(rival, TW_LEVELS_ALL, tw_context_work(ctx), &text), &text,
+                           out);
 }
 
 tw_status tw_rival_print_workload(tw_context *ctx, const tw_rival *rival, FILE *out)
@@ -379,9 +571,19 @@ tw_status tw_rival_print_as(tw_context *ctx, const tw_rival *ours, tw_rival_outp
     return write_converted(ctx, status, &text, out);
 }
 
+static tw_status print_groups(tw_context *ctx, const tw_rival *rival, FILE *out)
+{
+    const tw_core_table *table;
+    tw_text text = {0};
+    if (rival->n_layers == 0) return tw_diag_error(&ctx->diag, rival->cores->hda->loc, "no workload was given");
+    TW_TRY(tw_rival_table(ctx, rival, NULL, &table));
+    return write_converted(ctx, tw_cores_print_groups(rival->cores, table, &ctx->diag, &text), &text, out);
+}
+
 tw_status tw_rival_print_our_mapping(tw_context *ctx, const tw_rival *rival, FILE *out)
 {
     tw_text text = {0};
+    if (rival->cores) return print_groups(ctx, rival, out);
     TW_TRY(map_all(ctx, rival, &rival));
     return write_converted(ctx, print_ours(rival, tw_context_work(ctx), &text), &text, out);
 }
@@ -394,6 +596,9 @@ tw_status tw_rival_take_our_mapping(tw_context *ctx, const tw_rival *rival, cons
     TW_ALLOC(ctx->arena, ours, 1);
     TW_ALLOC(ctx->arena, plain, 1);
     if (!file.name) return TW_ERR_NOMEM;
+    if (rival->cores)
+        return tw_diag_error(&ctx->diag, rival->cores->hda->loc,
+                             "mappings of ours are not written for machines of Stream");
     TW_TRY(open_tree(ctx, &file));
     TW_TRY(tw_plain_read_ours(file.root, rival, tw_context_work(ctx), ours));
     for (int i = 0; i < rival->n_layers; i++) {

@@ -41,7 +41,7 @@ typedef struct fitter {
     int64_t *cycles;
     double *residual, *there, *slope; /* at the values, at others, and d residual / d parameter: m per parameter */
     double *sorted;
-    tw_loss loss;
+    tw_robust loss;
     const char *stage;
     int64_t begin_ns;
     double longest_run; /* seconds */
@@ -112,7 +112,7 @@ static double cost_of(const fitter *f, const int64_t *value, const double *resid
     double sum = 0, weights = 0, away = 0;
     for (int i = 0; i < f->m; i++) {
         double w = f->problem->sample[f->pick[i]].weight;
-        sum += w * tw_loss_of(&f->loss, residual[i]);
+        sum += w * tw_robust_of(&f->loss, residual[i]);
         weights += w;
     }
     for (int j = 0; j < f->n; j++) away += departure(f, value, j) * departure(f, value, j);
@@ -149,10 +149,10 @@ tw_status tw_fit_judge(const double *residual, int n, tw_arena *scratch, tw_fit 
     return TW_OK;
 }
 
-static void set_loss(fitter *f, tw_loss_kind kind)
+static void set_loss(fitter *f, tw_robust_kind kind)
 {
     double scale = scale_of(f->residual, f->m, f->sorted);
-    f->loss = (tw_loss){kind, scale * (kind == TW_LOSS_HUBER ? huber_width : tukey_width)};
+    f->loss = (tw_robust){kind, scale * (kind == TW_ROBUST_HUBER ? huber_width : tukey_width)};
 }
 
 /* ---- one descent ---- */
@@ -200,13 +200,13 @@ static void build_quadratic(const fitter *f, const int64_t *value, tw_quadratic 
             const double *sk = f->slope + (size_t)k * (size_t)f->m;
             double sum = 0;
             for (int i = 0; i < f->m; i++)
-                sum += f->problem->sample[f->pick[i]].weight * tw_loss_weight(&f->loss, f->residual[i]) * sj[i] *
+                sum += f->problem->sample[f->pick[i]].weight * tw_robust_weight(&f->loss, f->residual[i]) * sj[i] *
                        sk[i];
             q->a[j][k] = q->a[k][j] = sum / weights;
         }
         double sum = 0;
         for (int i = 0; i < f->m; i++)
-            sum += f->problem->sample[f->pick[i]].weight * tw_loss_weight(&f->loss, f->residual[i]) * sj[i] *
+            sum += f->problem->sample[f->pick[i]].weight * tw_robust_weight(&f->loss, f->residual[i]) * sj[i] *
                    f->residual[i];
         q->g[j] = sum / weights + 2 * pull * departure(f, value, j);
         q->a[j][j] += 2 * pull;
@@ -253,7 +253,7 @@ static tw_status improve(fitter *f, int64_t *value, double *damping, double *gai
 }
 
 /* Steps until they gain nothing. The residuals at the values are known before and after. */
-static tw_status descend(fitter *f, tw_loss_kind kind, int rounds, double least, int64_t *value)
+static tw_status descend(fitter *f, tw_robust_kind kind, int rounds, double least, int64_t *value)
 {
     double damping = 1e-3, gain = 1;
     for (int r = 0; r < rounds && gain > least && !f->out->stopped; r++) {
@@ -267,7 +267,7 @@ static tw_status descend(fitter *f, tw_loss_kind kind, int rounds, double least,
 static tw_status refine(fitter *f, int64_t *value)
 {
     int64_t h[TW_MAX_PARAMETERS];
-    set_loss(f, TW_LOSS_HUBER);
+    set_loss(f, TW_ROBUST_HUBER);
     double best = cost_of(f, value, f->residual);
     for (int j = 0; j < f->n; j++) h[j] = tw_max(reach(f, value, j) / 2, 1);
     for (int s = 0; s < SWEEPS; s++)
@@ -303,7 +303,7 @@ static int64_t with_digits(int64_t value, int digits)
 /* Two or three digits where they say as much as many: when that costs next to nothing. */
 static tw_status round_values(fitter *f, int64_t *value)
 {
-    set_loss(f, TW_LOSS_HUBER);
+    set_loss(f, TW_ROBUST_HUBER);
     double most = cost_of(f, value, f->residual);
     for (int j = 0; j < f->n && !f->out->stopped; j++) {
         most *= 1 + rounding_cost;
@@ -348,7 +348,7 @@ static tw_status find_start(fitter *f, int *part, int64_t *value)
         int64_t at[TW_MAX_PARAMETERS] = {0};
         choose_start(f, s, &random, at);
         TW_TRY(find_residuals(f, at, f->residual));
-        TW_TRY(descend(f, TW_LOSS_HUBER, START_ROUNDS, gain_least, at));
+        TW_TRY(descend(f, TW_ROBUST_HUBER, START_ROUNDS, gain_least, at));
         double error = mean_error(f, f->residual);
         if (error >= least) continue;
         least = error;
@@ -390,14 +390,14 @@ static tw_status run(fitter *f, int *all, int *part, int64_t *value)
     TW_TRY(find_start(f, part, value));
     TW_TRY(look_at_all(f, all, value));
     f->stage = "huber";
-    TW_TRY(descend(f, TW_LOSS_HUBER, ROUNDS, gain_least, value));
+    TW_TRY(descend(f, TW_ROBUST_HUBER, ROUNDS, gain_least, value));
     f->stage = "tukey";
-    TW_TRY(descend(f, TW_LOSS_TUKEY, ROUNDS, gain_least, value));
+    TW_TRY(descend(f, TW_ROBUST_TUKEY, ROUNDS, gain_least, value));
     f->stage = "polish";
     for (int i = 0; i < POLISHES && !f->out->stopped; i++) {
         TW_TRY(look_at_all(f, all, value));
         if (!leave_outliers(f, part, &n_near)) break;
-        TW_TRY(descend(f, TW_LOSS_HUBER, ROUNDS, gain_last, value));
+        TW_TRY(descend(f, TW_ROBUST_HUBER, ROUNDS, gain_last, value));
     }
     TW_TRY(refine(f, value));
     TW_TRY(round_values(f, value));

@@ -115,18 +115,18 @@ void tw_box_step(const tw_quadratic *q, double damping, double d[TW_MAX_PARAMETE
 
 /* ---- losses ---- */
 
-double tw_loss_of(const tw_loss *loss, double residual)
+double tw_robust_of(const tw_robust *loss, double residual)
 {
     double x = fabs(residual), w = loss->width;
-    if (loss->kind == TW_LOSS_HUBER) return x <= w ? x * x / 2 : w * (x - w / 2);
+    if (loss->kind == TW_ROBUST_HUBER) return x <= w ? x * x / 2 : w * (x - w / 2);
     double near = x < w ? 1 - x * x / (w * w) : 0;
     return w * w / 6 * (1 - near * near * near);
 }
 
-double tw_loss_weight(const tw_loss *loss, double residual)
+double tw_robust_weight(const tw_robust *loss, double residual)
 {
     double x = fabs(residual), w = loss->width;
-    if (loss->kind == TW_LOSS_HUBER) return x <= w ? 1 : w / x;
+    if (loss->kind == TW_ROBUST_HUBER) return x <= w ? 1 : w / x;
     double near = x < w ? 1 - x * x / (w * w) : 0;
     return near * near;
 }

@@ -18,15 +18,15 @@ typedef struct tw_quadratic {
 /* With `damping` times its diagonal added to A. */
 void tw_box_step(const tw_quadratic *q, double damping, double d[TW_MAX_PARAMETERS]);
 
-typedef enum tw_loss_kind {
-    TW_LOSS_HUBER, /* square up to `width`, then linear   */
-    TW_LOSS_TUKEY, /* about square, from `width` on constant */
-} tw_loss_kind;
-typedef struct tw_loss {
-    tw_loss_kind kind;
+typedef enum tw_robust_kind {
+    TW_ROBUST_HUBER, /* square up to `width`, then linear   */
+    TW_ROBUST_TUKEY, /* about square, from `width` on constant */
+} tw_robust_kind;
+typedef struct tw_robust {
+    tw_robust_kind kind;
     double width;
-} tw_loss;
-double tw_loss_of(const tw_loss *loss, double residual);
+} tw_robust;
+double tw_robust_of(const tw_robust *loss, double residual);
 /* Its slope over the residual: the weight of the residual's square that has the same slope. */
-double tw_loss_weight(const tw_loss *loss, double residual);
+double tw_robust_weight(const tw_robust *loss, double residual);
 #endif

@@ -9,9 +9,11 @@
 #include "mapping/groups.h"
 #include "sim/joint.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
-enum { MOST_TRIED = 4, MOST_MISSES = 3 };
+enum { MOST_TRIED = 4, MOST_THREADS = 16, MOST_OLD = 2 };
 
 typedef struct choice { /* of one segment */
     bool possible, simulated;
@@ -20,26 +22,37 @@ typedef struct choice { /* of one segment */
     tw_tiling *tiling;
     const tw_frame *frame;
     tw_group_map group; /* when it is simulated */
+    bool alone;         /* it is of the operator as it is alone */
 } choice;
 
-typedef choice seam_choices[2][2]; /* what comes in is resident, what goes out is */
+/* What the segment before made is resident, what goes out is; an older tensor is (1 + its number, see fuse.old); windows slide. */
+typedef choice choices[2][2][1 + MOST_OLD][2];
 
 typedef struct fuse {
     const tw_fuse_request *asked;
-    int n;                                    /* operators */
-    seam_choices (*choice)[TW_MAX_GROUP_OPS]; /* from operator i on, so many + 1 */
-    bool seams;                               /* tensors may stay between groups */
-    tw_spread_memo *memo;
+    int n;                               /* operators */
+    choices (*choice)[TW_MAX_GROUP_OPS]; /* from operator i on, so many + 1 */
+    tw_model alone;                      /* operators as they are alone */
+    tw_frame_facts facts;
+    int (*old)
+        [MOST_OLD]; /* before each operator: tensors that were made before the last one and are read from it on; -1: no more */
     int n_simulated;
-    int64_t n_commands;                /* of all that were simulated */
-    tw_arena *arena, *scratch, *bench; /* `bench`: of the program at hand */
+    int64_t n_commands; /* of all that were simulated */
+    int n_threads;
+    tw_arena *own[MOST_THREADS];       /* of each thread: frames and tilings    */
+    tw_arena *arena, *scratch, *bench; /* `bench`: of the program at hand       */
     tw_diag *diag;
 } fuse;
 
 typedef struct link { /* a segment of a path */
     int first, n;
-    bool in, out;
+    bool in, out, keeps;
+    int old; /* 1 + number of the older tensor that is resident when it begins, 0: none is */
 } link;
+
+typedef struct allowed { /* of a path */
+    bool seams, slides, skips;
+} allowed;
 
 typedef struct path {
     int n; /* 0: there is none */
@@ -53,14 +66,14 @@ typedef struct measured {
 } measured;
 
 /* TW_INFEASIBLE when it does not fit, or is refused. */
-static tw_status simulate(fuse *f, const tw_mapping *mapping, measured *out)
+static tw_status simulate(fuse *f, const tw_model *model, const tw_mapping *mapping, measured *out)
 {
     tw_diag quiet = tw_diag_quiet(f->diag);
     tw_arena_mark mark = tw_arena_save(f->bench);
     const tw_work work = {f->bench, f->scratch, &quiet};
     const tw_joint *joint;
     tw_joint_timeline timeline;
-    tw_status status = tw_joint_build(f->asked->model, f->asked->machine->platform, mapping, &work, &joint);
+    tw_status status = tw_joint_build(model, f->asked->machine->platform, mapping, &work, &joint);
     if (status == TW_OK) status = tw_joint_run(joint, NULL, &work, &timeline);
     f->n_simulated++;
     if (status == TW_OK) *out = (measured){timeline.sum.cycles, timeline.sum.energy_fj};
@@ -75,15 +88,15 @@ static double price_of(const fuse *f, const measured *m)
 }
 
 /* Keeps the group if it is the best of its segment so far. */
-static tw_status try_group(fuse *f, const tw_group_map *group, choice *c)
+static tw_status try_group(fuse *f, const tw_model *model, const tw_group_map *group, choice *c)
 {
     measured m;
-    const tw_grouping all = {.model = f->asked->model, .machine = f->asked->machine, .n = 1, .group = group};
+    const tw_grouping all = {.model = model, .machine = f->asked->machine, .n = 1, .group = group};
     tw_diag quiet = tw_diag_quiet(f->diag);
     tw_grouping one = all;
     one.diag = &quiet;
     tw_status status = tw_grouping_check_one(&one, 0);
-    if (status == TW_OK) status = simulate(f, &(tw_mapping){.n_groups = 1, .group = group}, &m);
+    if (status == TW_OK) status = simulate(f, model, &(tw_mapping){.n_groups = 1, .group = group}, &m);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
     TW_TRY(status);
     double price = price_of(f, &m);
@@ -91,6 +104,7 @@ static tw_status try_group(fuse *f, const tw_group_map *group, choice *c)
     c->simulated = c->possible = true;
     c->price = price;
     c->group = *group;
+    c->alone = model == &f->alone;
     return TW_OK;
 }
 
@@ -99,108 +113,227 @@ static tw_status try_group(fuse *f, const tw_group_map *group, choice *c)
 static tw_status try_single(fuse *f, int i, choice *c)
 {
     tw_group_map group;
-    const tw_problem problem = {f->asked->model, i, f->asked->machine};
+    const tw_model *model = f->asked->alone ? &f->alone : f->asked->model;
+    const tw_problem problem = {model, i, f->asked->machine};
     if (!f->asked->apart) return TW_OK;
     tw_status status = tw_single_group(&problem, &f->asked->apart[i], f->arena, &group);
-    return status == TW_OK ? try_group(f, &group, c) : status == TW_INFEASIBLE ? TW_OK : status;
-}
-
-/* Whether all readers of the tensor are among operators [first, last), and there is one. */
-static bool is_read_in(const tw_model *model, int tensor, int first, int last)
-{
-    bool any = false;
-    for (int i = 0; i < model->n_ops; i++)
-        for (int o = 0; o < tw_op_output(&model->op[i]); o++) {
-            if (model->op[i].operand[o].tensor != tensor) continue;
-            if (i < first || i >= last) return false;
-            any = true;
-        }
-    return any && !model->tensor[tensor].is_output;
+    return status == TW_OK ? try_group(f, model, &group, c) : status == TW_INFEASIBLE ? TW_OK : status;
 }
 
 /* Whether what operator i makes may stay until the segment behind it has read it. */
 static bool may_stay(const fuse *f, int i)
 {
-    const tw_model *model = f->asked->model;
-    return f->seams && i >= 0 && i + 1 < f->n && is_read_in(model, tw_op_makes(&model->op[i]), i + 1, f->n) &&
-           tw_resident_memory(model, f->asked->machine, tw_op_makes(&model->op[i])) > 0;
+    if (i < 0 || i + 1 >= f->n) return false;
+    int tensor = tw_op_makes(&f->asked->model->op[i]);
+    return tw_is_read_in(f->facts.readers[tensor], i + 1, f->n) && f->facts.home[tensor] > 0;
 }
 
-/* Which seams a segment may have; returns how many. */
-static int list_seams(const fuse *f, int i, int n, tw_tilings list[4])
+/* Before each operator, those tensors that may stay longer than for the next segment, the newest first. */
+static tw_status list_old(fuse *f)
 {
-    const tw_model *model = f->asked->model;
-    int count = 0;
-    for (int in = 0; in < 2; in++)
-        for (int out = 0; out < 2; out++) {
-            int tensor = in ? (i > 0 ? tw_op_makes(&model->op[i - 1]) : -1) : -1;
-            if (in && (!may_stay(f, i - 1) || !is_read_in(model, tensor, i, i + n))) continue;
-            if (out && !may_stay(f, i + n - 1)) continue;
-            list[count++] = (tw_tilings){.seams = {in, out}, .in_tensor = tensor, .most = MOST_TRIED};
+    TW_ALLOC(f->arena, f->old, f->n + 1);
+    for (int i = 0; i <= f->n; i++) {
+        int n = 0;
+        for (int k = 0; k < MOST_OLD; k++) f->old[i][k] = -1;
+        for (int a = i - 2; a >= 0 && n < MOST_OLD; a--) {
+            int tensor = tw_op_makes(&f->asked->model->op[a]);
+            if (may_stay(f, a) && f->facts.readers[tensor].hi > i) f->old[i][n++] = tensor;
         }
-    return count;
+    }
+    return TW_OK;
 }
 
-static tw_status take_tilings(fuse *f, const tw_tilings *list, choice *c)
+/* The tensors of others that are resident when the segment begins: what the one before made, and the older one; -1: it is not. */
+typedef struct staying {
+    int tensor[2];
+} staying;
+static staying residents_of(const fuse *f, const link *l)
 {
+    const tw_model *model = f->asked->model;
+    return (staying){
+        {l->in ? tw_op_makes(&model->op[l->first - 1]) : -1, l->old ? f->old[l->first][l->old - 1] : -1}};
+}
+
+/* Of these, the one that is resident behind the segment, too: number 1 + k of those that are old there, 0: none is, -1: there are several,
+ * or it is not among them. */
+static int stays_on(const fuse *f, const link *l)
+{
+    staying r = residents_of(f, l);
+    int end = l->first + l->n, found = 0;
+    for (int i = 0; i < 2; i++) {
+        if (r.tensor[i] < 0 || f->facts.readers[r.tensor[i]].hi <= end) continue;
+        int k = 0;
+        while (k < MOST_OLD && f->old[end][k] != r.tensor[i]) k++;
+        if (found != 0 || k == MOST_OLD) return -1;
+        found = 1 + k;
+    }
+    return found;
+}
+
+/* Whether there is such a segment: what is resident may be, and of what stays on there is at most one. */
+static bool is_link(const fuse *f, const link *l)
+{
+    if ((l->in && !may_stay(f, l->first - 1)) || (l->out && !may_stay(f, l->first + l->n - 1))) return false;
+    if (l->old > 0 && f->old[l->first][l->old - 1] < 0) return false;
+    return stays_on(f, l) >= 0;
+}
+
+static bool reads_tensor(const tw_frame *frame, int tensor)
+{
+    for (int i = 0; i < frame->n_tensors; i++)
+        if (frame->tensor[i].tensor == tensor) return true;
+    return false;
+}
+
+/* What a tensor takes in the memory where it is resident. */
+static int64_t units_at_home(const fuse *f, int tensor)
+{
+    const tw_tensor *t = &f->asked->model->tensor[tensor];
+    const tw_machine *machine = f->asked->machine;
+    int64_t align = tw_max(1, machine->platform->memory[f->facts.home[tensor]].is.align);
+    return tw_cdiv(tw_machine_units(machine, t->dtype, tw_tensor_elems(t)), align) * align;
+}
+
+static tw_seams seams_of(const fuse *f, const link *l, const tw_frame *frame)
+{
+    staying r = residents_of(f, l);
+    tw_seams s = {.out = l->out};
+    for (int i = 0; i < 2; i++) {
+        if (r.tensor[i] < 0) continue;
+        if (reads_tensor(frame, r.tensor[i])) {
+            s.in[s.n_in++] = r.tensor[i];
+            continue;
+        }
+        s.shelf = f->facts.home[r.tensor[i]];
+        s.passing = units_at_home(f, r.tensor[i]);
+    }
+    return s;
+}
+
+/* The links over the segment of n operators from `first` on, one by one; false: there is no further one. */
+static bool next_link(const fuse *f, link *l)
+{
+    do {
+        int k = l->in | l->out << 1 | l->keeps << 2 | l->old << 3;
+        if (++k >= 8 * (1 + MOST_OLD)) return false;
+        l->in = k & 1;
+        l->out = k >> 1 & 1;
+        l->keeps = k >> 2 & 1;
+        l->old = k >> 3;
+    } while (!is_link(f, l));
+    return true;
+}
+
+static choice *choice_of(const fuse *f, const link *l)
+{
+    return &f->choice[l->first][l->n - 1][l->in][l->out][l->old][l->keeps];
+}
+
+/* ---- all segments of all drivers ---- */
+
+typedef struct opener { /* a thread, and its share */
+    fuse *f;
+    atomic_int *next; /* driver */
+    tw_arena *arena;
+    tw_tiler *tiler;
+    tw_status status;
+    pthread_t thread;
+    bool started;
+} opener;
+
+/* The segment of n operators before `end`; what cannot be a group is left out. */
+static tw_status open_segment(opener *o, int end, int n, tw_drive *drive)
+{
+    const tw_segment segment = {o->f->asked->model, end - n, n};
+    tw_arena_mark mark = tw_arena_save(o->arena);
+    tw_status status = tw_frame_of(&o->f->facts, &segment, o->arena, &drive->frame[n - 1]);
+    if (status == TW_INFEASIBLE) {
+        tw_arena_rewind(o->arena, mark);
+        return TW_OK;
+    }
+    TW_TRY(status);
+    link l = {.first = end - n, .n = n};
+    do {
+        tw_tilings *list = &drive->list[n - 1][drive->n_lists[n - 1]++];
+        *list =
+            (tw_tilings){.seams = seams_of(o->f, &l, drive->frame[n - 1]), .keeps = l.keeps, .most = MOST_TRIED};
+        TW_ALLOC(o->arena, list->tiling, MOST_TRIED + 1);
+    } while (next_link(o->f, &l));
+    return TW_OK;
+}
+
+static void take_list(const tw_frame *frame, const tw_tilings *list, choice *c)
+{
+    c->frame = frame;
     c->n_tilings = list->n;
     c->tiling = list->tiling;
     c->possible = list->n > 0;
-    if (!c->possible) return TW_OK;
-    c->price = list->tiling[0].price;
-    if (!list->seams.in && !list->seams.out) return TW_OK;
-    c->simulated = true; /* alone it cannot be */
-    return tw_tiling_group(c->frame, &c->tiling[0], f->arena, &c->group);
+    if (c->possible) c->price = list->tiling[0].price;
 }
 
-/* All seams of a segment; false: none is possible. */
-static tw_status open_segment(fuse *f, int i, int n, bool *possible)
+/* What was found of the segments becomes choices, in the order of the lists. */
+static void take_tilings(const fuse *f, int end, const tw_drive *drive)
 {
-    const tw_segment segment = {f->asked->model, i, n};
-    tw_tilings list[4];
-    const tw_frame *frame;
-    *possible = false;
-    if (!tw_segment_is_closed(&segment)) return TW_OK;
-    tw_status status = tw_frame_of(&segment, f->asked->machine, f->memo, f->arena, &frame);
-    if (status == TW_INFEASIBLE) return TW_OK;
-    TW_TRY(status);
-    int n_lists = list_seams(f, i, n, list);
-    for (int k = 0; k < n_lists; k++) TW_ALLOC(f->arena, list[k].tiling, MOST_TRIED + 1);
-    tw_tilings_find(frame, &f->asked->by, list, n_lists);
-    for (int k = 0; k < n_lists; k++) {
-        choice *c = &f->choice[i][n - 1][list[k].seams.in][list[k].seams.out];
-        c->frame = frame;
-        TW_TRY(take_tilings(f, &list[k], c));
-        *possible |= c->possible;
-    }
-    return TW_OK;
-}
-
-static tw_status open_all(fuse *f)
-{
-    for (int i = 0; i < f->n; i++) {
-        int misses = 0;
-        for (int n = 1; n <= TW_MAX_GROUP_OPS && i + n <= f->n && misses < MOST_MISSES; n++) {
-            bool possible;
-            TW_TRY(open_segment(f, i, n, &possible));
-            misses = possible ? 0 : misses + 1;
-            if (tw_deadline_is_over(f->diag->deadline)) return TW_OK;
+    for (int n = 1; n <= drive->n; n++) {
+        link l = {.first = end - n, .n = n};
+        for (int k = 0; k < drive->n_lists[n - 1]; k++) {
+            choice *c = choice_of(f, &l);
+            take_list(drive->frame[n - 1], &drive->list[n - 1][k], c);
+            c->simulated = c->possible && (l.in || l.out || l.old); /* alone it cannot be */
+            next_link(f, &l);
         }
     }
+}
+
+static tw_status open_drive(opener *o, int end)
+{
+    tw_drive drive = {.n = (int)tw_min(TW_MAX_GROUP_OPS, end)};
+    for (int n = 1; n <= drive.n; n++) TW_TRY(open_segment(o, end, n, &drive));
+    tw_tilings_find(o->tiler, &drive);
+    take_tilings(o->f, end, &drive);
     return TW_OK;
+}
+
+static void *open_drives(void *user)
+{
+    opener *o = user;
+    o->status = tw_tiler_new(&o->f->asked->by, o->arena, &o->tiler);
+    while (o->status == TW_OK && !tw_deadline_is_over(o->f->diag->deadline)) {
+        int end = atomic_fetch_add(o->next, 1) + 1;
+        if (end > o->f->n) break;
+        o->status = open_drive(o, end);
+    }
+    return NULL;
+}
+
+/* Every driver by itself, on all threads; what is found does not depend on who finds it. */
+static tw_status open_all(fuse *f)
+{
+    atomic_int next = 0;
+    opener all[MOST_THREADS];
+    tw_status status = TW_OK;
+    for (int i = 0; i < f->n_threads; i++) all[i] = (struct opener){.f = f, .next = &next, .arena = f->own[i]};
+    for (int i = 1; i < f->n_threads; i++)
+        all[i].started = pthread_create(&all[i].thread, NULL, open_drives, &all[i]) == 0;
+    open_drives(&all[0]);
+    for (int i = 0; i < f->n_threads; i++) {
+        if (all[i].started) pthread_join(all[i].thread, NULL);
+        if (all[i].status != TW_OK) status = all[i].status;
+    }
+    return status;
 }
 
 /* Settles what a segment takes between groups that store and load. */
-static tw_status settle(fuse *f, int i, int n)
+static tw_status settle(fuse *f, int i, int n, bool keeps)
 {
-    choice *c = &f->choice[i][n - 1][0][0];
+    choice *c = &f->choice[i][n - 1][0][0][0][keeps];
     bool any = c->possible;
     c->possible = false;
-    if (n == 1) TW_TRY(try_single(f, i, c));
+    if (n == 1 && !keeps) TW_TRY(try_single(f, i, c));
     for (int t = 0; t < c->n_tilings && any; t++) {
         tw_group_map group;
         TW_TRY(tw_tiling_group(c->frame, &c->tiling[t], f->arena, &group));
-        TW_TRY(try_group(f, &group, c));
+        TW_TRY(try_group(f, f->asked->model, &group, c));
     }
     c->simulated = true;
     return TW_OK;
@@ -213,37 +346,52 @@ typedef struct stop { /* behind operator j: what it made is stored, or resident 
     link last; /* n 0: there is no way here */
 } stop;
 
-static void reach(const fuse *f, stop (*node)[2], int j, int n, bool with_seams)
+/* Behind an operator: what it made is resident, and an older tensor is, see link. */
+typedef stop stops[2][1 + MOST_OLD];
+
+/* The way behind the segment. */
+static void reach(const fuse *f, stops *node, const link *l)
 {
-    for (int in = 0; in <= (int)with_seams; in++)
-        for (int out = 0; out <= (int)with_seams; out++) {
-            const choice *c = &f->choice[j - n][n - 1][in][out];
-            bool begins = j == n && !in;
-            if (!c->possible || (!begins && node[j - n][in].last.n == 0)) continue;
-            double price = node[j - n][in].least + c->price;
-            if (node[j][out].last.n > 0 && node[j][out].least <= price) continue;
-            node[j][out].least = price;
-            node[j][out].last = (link){j - n, n, in, out};
-        }
+    const choice *c = choice_of(f, l);
+    const stop *from = &node[l->first][l->in][l->old];
+    stop *to = &node[l->first + l->n][l->out][stays_on(f, l)];
+    bool begins = l->first == 0 && !l->in && !l->old;
+    if (!c->possible || (!begins && from->last.n == 0)) return;
+    double price = from->least + c->price;
+    if (to->last.n > 0 && to->least <= price) return;
+    to->least = price;
+    to->last = *l;
+}
+
+/* Whether something stays longer than for the next segment. */
+static bool skips(const fuse *f, const link *l) { return l->old > 0 || stays_on(f, l) > 0; }
+
+static void reach_all(const fuse *f, stops *node, int j, allowed may)
+{
+    for (int n = 1; n <= TW_MAX_GROUP_OPS && n <= j; n++) {
+        link l = {.first = j - n, .n = n};
+        do {
+            if ((l.in || l.out) && !may.seams) continue;
+            if ((l.keeps && !may.slides) || (skips(f, &l) && !may.skips)) continue;
+            reach(f, node, &l);
+        } while (next_link(f, &l));
+    }
 }
 
 /* The shortest path, from its beginning. */
-static tw_status shortest(const fuse *f, bool with_seams, path *out)
+static tw_status shortest(const fuse *f, allowed may, path *out)
 {
-    stop(*node)[2];
+    stops *node;
     int n = 0;
     TW_ALLOC(f->scratch, node, f->n + 1);
-    for (int j = 1; j <= f->n; j++)
-        for (int len = 1; len <= TW_MAX_GROUP_OPS && len <= j; len++) reach(f, node, j, len, with_seams);
+    for (int j = 1; j <= f->n; j++) reach_all(f, node, j, may);
     out->n = 0;
-    if (node[f->n][0].last.n == 0) return TW_OK;
-    int seam = 0;
-    for (int j = f->n; j > 0; n++) {
-        link l = node[j][seam].last;
-        out->link[n] = l;
-        j = l.first;
-        seam = l.in;
-    }
+    if (node[f->n][0][0].last.n == 0) return TW_OK;
+    const stop *at = &node[f->n][0][0];
+    do {
+        link l = out->link[n++] = at->last;
+        at = &node[l.first][l.in][l.old];
+    } while (out->link[n - 1].first > 0);
     for (int k = 0; k < n / 2; k++) {
         link l = out->link[k];
         out->link[k] = out->link[n - 1 - k];
@@ -253,22 +401,20 @@ static tw_status shortest(const fuse *f, bool with_seams, path *out)
     return TW_OK;
 }
 
-static choice *choice_of(const fuse *f, const link *l) { return &f->choice[l->first][l->n - 1][l->in][l->out]; }
-
 /* The shortest path of which everything is settled. */
-static tw_status find_path(fuse *f, bool with_seams, path *out)
+static tw_status find_path(fuse *f, allowed may, path *out)
 {
     bool changed = true;
     TW_ALLOC(f->arena, out->link, f->n + 1);
     while (changed) {
         tw_arena_mark mark = tw_arena_save(f->scratch);
-        tw_status status = shortest(f, with_seams, out);
+        tw_status status = shortest(f, may, out);
         tw_arena_rewind(f->scratch, mark);
         TW_TRY(status);
         changed = false;
         for (int k = 0; k < out->n; k++) {
             if (choice_of(f, &out->link[k])->simulated) continue;
-            TW_TRY(settle(f, out->link[k].first, out->link[k].n));
+            TW_TRY(settle(f, out->link[k].first, out->link[k].n, out->link[k].keeps));
             changed = true;
         }
     }
@@ -276,6 +422,45 @@ static tw_status find_path(fuse *f, bool with_seams, path *out)
 }
 
 /* ---- all groups together ---- */
+
+/* The model with one operator as groups of several see it. */
+static tw_status model_with(const fuse *f, const tw_model *model, int i, const tw_model **out)
+{
+    tw_model *copy;
+    tw_op *op;
+    TW_ALLOC(f->arena, copy, 1);
+    TW_ALLOC(f->arena, op, f->n);
+    memcpy(op, model->op, (size_t)f->n * sizeof *op);
+    op[i] = f->asked->model->op[i];
+    *copy = *model;
+    copy->op = op;
+    *out = copy;
+    return TW_OK;
+}
+
+static tw_status write_model(const fuse *f, const path *p, const tw_model **out)
+{
+    tw_model *copy;
+    tw_op *op;
+    *out = f->asked->model;
+    if (!f->asked->alone) return TW_OK;
+    TW_ALLOC(f->arena, copy, 1);
+    TW_ALLOC(f->arena, op, f->n);
+    memcpy(op, f->asked->model->op, (size_t)f->n * sizeof *op);
+    for (int k = 0; k < p->n; k++)
+        if (choice_of(f, &p->link[k])->alone) op[p->link[k].first] = f->asked->alone[p->link[k].first];
+    *copy = *f->asked->model;
+    copy->op = op;
+    *out = copy;
+    return TW_OK;
+}
+
+/* The group that was simulated, or where the segment cannot be alone, the one that is best by its estimate. */
+static tw_status group_of(const fuse *f, const choice *c, tw_group_map *out)
+{
+    *out = c->group;
+    return c->group.n_ops > 0 ? TW_OK : tw_tiling_group(c->frame, &c->tiling[0], f->arena, out);
+}
 
 static tw_status write_mapping(const fuse *f, const path *p, tw_mapping *out)
 {
@@ -286,31 +471,69 @@ static tw_status write_mapping(const fuse *f, const path *p, tw_mapping *out)
     TW_ALLOC(f->arena, resident, p->n);
     *out = (tw_mapping){.n_groups = p->n, .group = group, .resident = resident};
     for (int k = 0; k < p->n; k++) {
-        group[k] = choice_of(f, &p->link[k])->group;
-        if (!p->link[k].in) continue;
-        int tensor = tw_op_makes(&model->op[p->link[k].first - 1]);
-        resident[out->n_residents++] =
-            (tw_group_resident){.tensor = tensor, .memory = tw_resident_memory(model, f->asked->machine, tensor)};
+        TW_TRY(group_of(f, choice_of(f, &p->link[k]), &group[k]));
+        if (!p->link[k].out) continue;
+        int tensor = tw_op_makes(&model->op[p->link[k].first + p->link[k].n - 1]);
+        resident[out->n_residents++] = (tw_group_resident){.tensor = tensor, .memory = f->facts.home[tensor]};
     }
     return TW_OK;
 }
 
 /* Keeps the mapping if all of it together is better than what was found so far. */
-static tw_status offer(fuse *f, const tw_mapping *mapping, tw_fused *best, bool *better)
+static tw_status offer(fuse *f, const tw_model *model, const tw_mapping *mapping, tw_fused *best, bool *better)
 {
     measured m;
     tw_diag quiet = tw_diag_quiet(f->diag);
-    tw_status status = tw_mapping_check(mapping, f->asked->model, f->asked->machine, &quiet);
+    tw_status status = tw_mapping_check(mapping, model, f->asked->machine, &quiet);
     *better = false;
-    if (status == TW_OK) status = simulate(f, mapping, &m);
+    if (status == TW_OK) status = simulate(f, model, mapping, &m);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
     TW_TRY(status);
     const measured was = {best->cycles, best->energy_fj};
     if (best->mapping.n_groups > 0 && price_of(f, &m) >= price_of(f, &was)) return TW_OK;
     best->mapping = *mapping;
+    best->model = model;
     best->cycles = m.cycles;
     best->energy_fj = m.energy_fj;
     *better = true;
+    return TW_OK;
+}
+
+/* A group of the best mapping with another tiling. */
+static tw_status swap_group(fuse *f, const path *p, int k, const tw_tiling *tiling, tw_fused *best, bool *better)
+{
+    tw_group_map *group;
+    const choice *c = choice_of(f, &p->link[k]);
+    const tw_model *model = best->model;
+    tw_mapping mapping = best->mapping;
+    *better = false;
+    if (tw_deadline_is_over(f->diag->deadline)) return TW_OK;
+    if (c->alone) TW_TRY(model_with(f, best->model, p->link[k].first, &model));
+    TW_ALLOC(f->arena, group, p->n);
+    memcpy(group, mapping.group, (size_t)p->n * sizeof *group);
+    TW_TRY(tw_tiling_group(c->frame, tiling, f->arena, &group[k]));
+    mapping.group = group;
+    return offer(f, model, &mapping, best, better);
+}
+
+/* The tiling with which the group is best beside the others: one of its list and, where windows slide, with some that do not. */
+static tw_status improve_group(fuse *f, const path *p, int k, int64_t end, tw_fused *best)
+{
+    const choice *c = choice_of(f, &p->link[k]);
+    const tw_tiling *now = c->n_tilings > 0 ? &c->tiling[0] : NULL;
+    bool better;
+    for (int t = 0; t < c->n_tilings && f->n_commands < end; t++) {
+        TW_TRY(swap_group(f, p, k, &c->tiling[t], best, &better));
+        if (better) now = &c->tiling[t];
+    }
+    if (!now || !now->slides) return TW_OK;
+    tw_tiling mixed = *now;
+    for (uint64_t left = now->slides; left && f->n_commands < end; left &= left - 1) {
+        uint64_t was = mixed.slides;
+        mixed.slides &= ~(left & -left);
+        TW_TRY(swap_group(f, p, k, &mixed, best, &better));
+        if (!better) mixed.slides = was;
+    }
     return TW_OK;
 }
 
@@ -319,45 +542,49 @@ static tw_status improve(fuse *f, const path *p, tw_fused *best)
 {
     static const int64_t most_commands = 200000;
     int64_t end = f->n_commands + most_commands;
-    for (int k = 0; k < p->n; k++) {
-        const choice *c = choice_of(f, &p->link[k]);
-        for (int t = 0; t < c->n_tilings && f->n_commands < end; t++) {
-            if (tw_deadline_is_over(f->diag->deadline)) return TW_OK;
-            tw_group_map *group;
-            tw_mapping mapping = best->mapping;
-            bool better;
-            TW_ALLOC(f->arena, group, p->n);
-            memcpy(group, mapping.group, (size_t)p->n * sizeof *group);
-            TW_TRY(tw_tiling_group(c->frame, &c->tiling[t], f->arena, &group[k]));
-            mapping.group = group;
-            TW_TRY(offer(f, &mapping, best, &better));
-        }
-    }
+    for (int k = 0; k < p->n; k++) TW_TRY(improve_group(f, p, k, end, best));
     return TW_OK;
 }
 
-static tw_status find_with(fuse *f, bool with_seams, tw_fused *best)
+static tw_status find_with(fuse *f, allowed may, tw_fused *best)
 {
     path p;
     tw_mapping mapping;
-    bool better;
-    TW_TRY(find_path(f, with_seams, &p));
+    const tw_model *model;
+    bool better, any_slides = false, any_skips = false;
+    TW_TRY(find_path(f, may, &p));
+    for (int k = 0; k < p.n; k++) {
+        any_slides |= p.link[k].keeps;
+        any_skips |= skips(f, &p.link[k]);
+    }
     if (p.n == 0 || p.n > TW_MAX_GROUPS) return TW_OK;
+    if ((may.slides && !any_slides) || (may.skips && !any_skips)) return TW_OK; /* it was found before */
     TW_TRY(write_mapping(f, &p, &mapping));
-    TW_TRY(offer(f, &mapping, best, &better));
+    TW_TRY(write_model(f, &p, &model));
+    TW_TRY(offer(f, model, &mapping, best, &better));
     return better ? improve(f, &p, best) : TW_OK;
 }
 
 static tw_status find(fuse *f, tw_fused *out)
 {
+    static const allowed ways[] = {{false, false, false}, {true, false, false}, {false, true, false},
+                                   {true, true, false},   {true, false, true},  {true, true, true}};
     TW_ALLOC(f->arena, f->choice, f->n);
-    TW_TRY(tw_spread_memo_new(f->asked->model, f->arena, &f->memo));
+    TW_TRY(tw_frame_facts_of(f->asked->model, f->asked->machine, f->arena, &f->facts));
+    TW_TRY(list_old(f));
     TW_TRY(open_all(f));
-    for (int i = 0; i < f->n; i++) TW_TRY(settle(f, i, 1)); /* they are there in any case */
-    TW_TRY(find_with(f, false, out));
-    if (f->seams) TW_TRY(find_with(f, true, out));
+    for (int i = 0; i < f->n; i++) TW_TRY(settle(f, i, 1, false)); /* they are there in any case */
+    for (size_t k = 0; k < TW_COUNT(ways); k++)
+        if (!ways[k].slides || !f->asked->no_slides) TW_TRY(find_with(f, ways[k], out));
     out->n_simulated = f->n_simulated;
     return out->mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE;
+}
+
+static tw_status open_arenas(fuse *f)
+{
+    bool all = (f->bench = tw_arena_new()) != NULL;
+    for (int i = 0; i < f->n_threads; i++) all &= (f->own[i] = tw_arena_new()) != NULL;
+    return all ? TW_OK : TW_ERR_NOMEM;
 }
 
 tw_status tw_fuse_find(const tw_fuse_request *asked, const tw_work *work, tw_fused *out)
@@ -365,16 +592,19 @@ tw_status tw_fuse_find(const tw_fuse_request *asked, const tw_work *work, tw_fus
     tw_diag quiet = tw_diag_quiet(work->diag);
     fuse f = {.asked = asked,
               .n = asked->model->n_ops,
+              .n_threads = (int)tw_clamp(asked->n_threads, 1, tw_min(MOST_THREADS, asked->model->n_ops)),
               .arena = work->arena,
               .scratch = work->scratch,
               .diag = work->diag};
     if (!asked->machine->platform || f.n == 0) return TW_INFEASIBLE;
     if (tw_grouping_check_machine(asked->machine, (tw_loc){0}, &quiet) != TW_OK) return TW_INFEASIBLE;
-    f.seams = true;
+    f.alone = *asked->model;
+    f.alone.op = asked->alone;
     *out = (tw_fused){0};
-    if (!(f.bench = tw_arena_new())) return TW_ERR_NOMEM;
-    tw_status status = find(&f, out);
+    tw_status status = open_arenas(&f);
+    if (status == TW_OK) status = find(&f, out);
     tw_arena_free(f.bench);
+    for (int i = 0; i < f.n_threads; i++) tw_arena_free(f.own[i]);
     if (status != TW_STOPPED) return status;
     return out->mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE; /* time is up: the best so far */
 }

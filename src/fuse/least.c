@@ -202,20 +202,55 @@ static void count_move(counter *c, int i, int operand, int64_t elems)
 
 /* ---- the whole ---- */
 
+/* The most that readers need of a tensor whose bytes they see in other shapes. */
+static int64_t needed_otherwise(const counter *c, int tensor)
+{
+    int64_t most = 0;
+    for (int t = 0; t < c->model->n_tensors; t++)
+        if (t != tensor && tw_tensors_share(c->model, t, tensor)) most = tw_max(most, c->need[t].elems);
+    return most;
+}
+
+/* It is made here: it is no input of the graph, in whatever shape. */
+static void settle_made(counter *c, int tensor)
+{
+    for (int t = 0; t < c->model->n_tensors; t++)
+        if (tw_tensors_share(c->model, t, tensor)) c->need[t].elems = 0;
+}
+
+/* Where readers see what is made in other shapes, it is needed whole or, if they do not need all of it, nothing is known of it. */
 static tw_status count_op(counter *c, int i)
 {
     const tw_op *op = &c->model->op[i];
+    int tensor = op->operand[tw_op_output(op)].tensor;
+    const tw_tensor *is = &c->model->tensor[tensor];
     points p = {0};
-    bool is_read = c->need[op->operand[tw_op_output(op)].tensor].elems > 0;
-    TW_TRY(need_output(c, op));
-    need *made = &c->need[op->operand[tw_op_output(op)].tensor];
-    if (!is_read || c->model->tensor[op->operand[tw_op_output(op)].tensor].is_output)
-        count_move(c, i, tw_op_output(op), made->elems);
-    TW_TRY(points_of(c, op, &p));
-    count_exec(c, i, &p);
-    for (int o = 0; o < tw_op_output(op); o++) TW_TRY(need_operand(c, i, o, &p));
-    made->elems = 0; /* it is no input of the graph */
+    int64_t otherwise = needed_otherwise(c, tensor);
+    need *made = &c->need[tensor];
+    bool is_read = made->elems > 0 || otherwise > 0;
+    if (otherwise == tw_tensor_elems(is)) made->elems = 0;
+    if (otherwise == 0 || made->elems > 0 || otherwise == tw_tensor_elems(is) || is->is_output) {
+        TW_TRY(need_output(c, op));
+        if (!is_read || is->is_output) count_move(c, i, tw_op_output(op), made->elems);
+        TW_TRY(points_of(c, op, &p));
+        count_exec(c, i, &p);
+        for (int o = 0; o < tw_op_output(op); o++) TW_TRY(need_operand(c, i, o, &p));
+    }
+    settle_made(c, tensor);
     return TW_OK;
+}
+
+/* Inputs of the graph are loaded once, as far as the view of them that needs most does. */
+static void count_inputs(counter *c)
+{
+    for (int t = 0; t < c->model->n_tensors; t++) {
+        const need *n = &c->need[t];
+        bool most = n->elems > 0;
+        for (int k = 0; k < c->model->n_tensors && most; k++)
+            if (tw_tensors_share(c->model, k, t))
+                most = c->need[k].elems < n->elems || (c->need[k].elems == n->elems && k >= t);
+        if (most) count_move(c, n->op, n->operand, n->elems);
+    }
 }
 
 /* Cycles of an engine that has so many units of itself. */
@@ -242,8 +277,7 @@ static tw_status count_all(counter *c, tw_least *out)
         TW_TRY(count_op(c, i));
     }
     if (c->given_up) return TW_OK;
-    for (int t = 0; t < model->n_tensors; t++)
-        if (c->need[t].elems > 0) count_move(c, c->need[t].op, c->need[t].operand, c->need[t].elems);
+    count_inputs(c);
     for (int e = 0; e < c->platform->n_engines; e++) {
         int64_t cycles = cycles_of(c, e);
         out->units += c->moved[e];

@@ -10,31 +10,37 @@ int tw_segment_maker(const tw_segment *s, int tensor)
     return -1;
 }
 
-static bool reads(const tw_op *op, int tensor)
+/* Whether an operator reads bytes of the tensor as another one, in another shape. */
+static bool is_seen_otherwise(const tw_model *model, int tensor)
 {
-    for (int o = 0; o < tw_op_output(op); o++)
-        if (op->operand[o].tensor == tensor) return true;
+    for (int i = 0; i < model->n_ops; i++)
+        for (int o = 0; o < tw_op_output(&model->op[i]); o++) {
+            int other = model->op[i].operand[o].tensor;
+            if (other != tensor && tw_tensors_share(model, other, tensor)) return true;
+        }
     return false;
 }
 
-/* Whether operator k's output is read by later ones of the segment, and by nobody else. */
-static bool is_inside(const tw_segment *s, int k)
+static void add_reader(tw_span *readers, int i) { *readers = (tw_span){readers->hi > 0 ? readers->lo : i, i + 1}; }
+
+tw_status tw_readers_of(const tw_model *model, tw_arena *arena, const tw_span **out)
 {
-    int tensor = tw_op_makes(tw_segment_op(s, k));
-    bool read = false;
-    if (s->model->tensor[tensor].is_output) return false;
-    for (int i = 0; i < s->model->n_ops; i++) {
-        if (!reads(&s->model->op[i], tensor)) continue;
-        if (i <= s->first + k || i >= s->first + s->n) return false;
-        read = true;
-    }
-    return read;
+    tw_span *readers;
+    TW_ALLOC(arena, readers, model->n_tensors);
+    for (int i = 0; i < model->n_ops; i++)
+        for (int o = 0; o < tw_op_output(&model->op[i]); o++)
+            add_reader(&readers[model->op[i].operand[o].tensor], i);
+    for (int t = 0; t < model->n_tensors; t++)
+        if (model->tensor[t].is_output || is_seen_otherwise(model, t)) add_reader(&readers[t], model->n_ops);
+    *out = readers;
+    return TW_OK;
 }
 
-bool tw_segment_is_closed(const tw_segment *s)
+bool tw_segment_is_closed(const tw_segment *s, const tw_span *readers)
 {
     for (int k = 0; k < s->n - 1; k++)
-        if (!is_inside(s, k)) return false;
+        if (!tw_is_read_in(readers[tw_op_makes(tw_segment_op(s, k))], s->first + k + 1, s->first + s->n))
+            return false;
     return true;
 }
 

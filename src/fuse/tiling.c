@@ -1,7 +1,10 @@
-/* src/fuse/tiling.c - see tiling.h. */
+/* src/fuse/tiling.c - the closed form of tilings, for all segments of a driver at once; see tiling.h.
+ *
+ * For each tiling the operators come in from the driver backwards. A *corner* is one combination of first, middle and last tiles; of every
+ * corner the box of each operator and the part of each tensor are known as soon as all that read it are in. What
+ * follows of a tensor (how much is held, moved and made) is summed up when another operator reads it, and looked up by all segments. */
 #include "fuse/tiling.h"
 
-#include "mapping/groups.h"
 #include "mapping/taken.h"
 #include "tile/box.h"
 #include "tile/shape.h"
@@ -10,302 +13,94 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_TENSORS = 64, MOST_LINKS = 128, MOST_SIZES = 24, MOST_SPREADS = 4096 };
+enum { MOST_SIZES = 24, MOST_CORNERS = 27, MEMO_SIZE = 1 << 12 };
 
-typedef enum part { COMES_IN, GOES_OUT, STAYS_INSIDE } part;
+typedef struct corner {
+    int at[TW_TILING_CUTS];
+    double times[TW_TILING_CUTS + 1]; /* it stands for times[d] of those that the first d cuts make */
+    int same;                         /* cuts from here on stand at their first tile               */
+    bool end[2];                      /* it is the first of all, the last of all                   */
+} corner;
 
-typedef struct held {  /* a tensor of the segment */
-    int tensor, maker; /* the operator that makes it, -1: none does                          */
-    part part;
-    int op, operand;                 /* that stand for it                                                   */
-    int64_t units;                   /* of an element                                                       */
-    int n_memories;                  /* that it is held in,                                                 */
-    int memory[2 * TW_MAX_MEMORIES]; /* of the platform                                       */
-    int n_links;                     /* movers that it passes, of the platform                              */
-    int link[2 * TW_MAX_MEMORIES];
-} held;
+typedef struct link_sums { /* of a tensor on a mover */
+    int mover, op;         /* the operator whose operand shapes the transfers                  */
+    int64_t version;       /* of the tensor's sums                                             */
+    double cycles, first, last;
+} link_sums;
 
-enum { MEMO_SIZE = 1 << 14 };
+typedef struct seen { /* a tensor, as far as operators are in that touch it */
+    int tensor;
+    bool is_made;                      /* by an operator that may come in                                  */
+    int64_t version;                   /* 0: nobody reads it yet in this tiling                            */
+    int inner;                         /* cuts that count, the others leave what is held as it is          */
+    int64_t most, ahead;               /* elements held at once; most that come for the next window        */
+    double units;                      /* elements that pass each link                                     */
+    int64_t elems[MOST_CORNERS];       /* that are held at each corner,                                    */
+    tw_region region[MOST_CORNERS];    /* and where                                                        */
+    int axis;                          /* along which the window slides, -1: it does not                   */
+    int64_t fresh_elems[MOST_CORNERS]; /* then: what is new,                                             */
+    tw_region fresh[MOST_CORNERS];
+    int64_t old_elems[MOST_CORNERS]; /* and what the tile before holds if nothing slides                 */
+    tw_region old[MOST_CORNERS];
+    int n_links;
+    link_sums link[TW_FRAME_STOPS];
+} seen;
+
+/* What is made or moved at a corner. */
+static int64_t fresh_elems(const seen *s, int c) { return s->axis >= 0 ? s->fresh_elems[c] : s->elems[c]; }
+static const tw_region *fresh_region(const seen *s, int c) { return s->axis >= 0 ? &s->fresh[c] : &s->region[c]; }
+
+typedef struct entered {                /* an operator that is in */
+    int output, input[TW_MAX_OPERANDS]; /* as seen                                                      */
+    tw_box whole, box[MOST_CORNERS];
+    tw_box old[MOST_CORNERS];    /* where windows slide: of the tile before, if nothing did */
+    double peak, worked, points; /* cycles at the peak of the engine, and with its loops over the array */
+    double last_work;
+    bool is_spread; /* `over` and `worked` are known in this tiling */
+    tw_spread over;
+} entered;
+
 typedef struct remembered {
-    bool used;
-    int op;
+    const tw_frame_op *op;
     int64_t len[TW_MAX_LOOPS];
     tw_spread spread;
 } remembered;
 
-struct tw_spread_memo {
-    struct { /* per operator of the model: all ways to lay its loops over the array */
-        bool known;
-        int n;
-        const tw_spread *spread;
-    } * of;
-    remembered entry[MEMO_SIZE]; /* the best of them for a tile; a new one takes the place of an old one */
+struct tw_tiler {
+    const tw_pricing *by;
+    remembered memo[MEMO_SIZE]; /* the best spread for a tile; a new one takes the place of an old one */
+    /* the drive at hand */
+    tw_drive *drive;
+    const tw_frame *widest;                        /* that has all operators which may come in             */
+    int index[TW_MAX_GROUP_OPS][TW_FRAME_TENSORS]; /* of each frame's tensors as seen                  */
+    bool wanted[TW_MAX_GROUP_OPS];                 /* frames that the loops at hand are for                 */
+    int n_seen;
+    seen seen[TW_FRAME_TENSORS];
+    entered entered[TW_MAX_GROUP_OPS]; /* the driver first */
+    /* the tiling at hand */
+    int64_t version;
+    int n_corners;
+    corner corner[MOST_CORNERS];
+    int n_classes[TW_TILING_CUTS], step[TW_TILING_CUTS]; /* along a cut; from a corner to the next one */
 };
 
-tw_status tw_spread_memo_new(const tw_model *model, tw_arena *arena, tw_spread_memo **out)
+tw_status tw_tiler_new(const tw_pricing *by, tw_arena *arena, tw_tiler **out)
 {
-    tw_spread_memo *memo;
-    TW_ALLOC(arena, memo, 1);
-    TW_ALLOC(arena, memo->of, model->n_ops);
-    *out = memo;
+    TW_ALLOC(arena, *out, 1);
+    (*out)->by = by;
     return TW_OK;
 }
 
-struct tw_frame {
-    tw_segment segment;
-    const tw_machine *machine;
-    const tw_platform *platform;
-    int view[TW_MAX_GROUP_OPS];
-    tw_engine engine[TW_MAX_GROUP_OPS]; /* with the cost that it has for the operator */
-    int n_spreads[TW_MAX_GROUP_OPS];
-    const tw_spread *spread[TW_MAX_GROUP_OPS]; /* that are worth a try */
-    tw_spread_memo *memo;
-    int home[MOST_TENSORS];      /* memory in which the tensor may be resident, 0: none */
-    int64_t whole[MOST_TENSORS]; /* units of all of it                                  */
-    int n_held;
-    held held[MOST_TENSORS];
-    int n_loops, loop[TW_MAX_LOOPS]; /* of the driver that may be cut, those first that make most of it smaller */
-    int level;                       /* the memory of the platform whose level cuts */
-};
+/* The frame's operator that came in as number d, the driver being number 0. */
+static int op_at(const tw_frame *f, int d) { return f->segment.n - 1 - d; }
 
-static const tw_op *driver_of(const tw_frame *f) { return tw_segment_op(&f->segment, f->segment.n - 1); }
-
-/* ---- engines ---- */
-
-static int view_for(const tw_platform *platform, const tw_op *op)
-{
-    for (int v = 0; v < platform->n_views; v++)
-        if (tw_machine_computes(&platform->view[v].machine, op)) return v;
-    return -1;
-}
-
-static bool find_engines(tw_frame *f)
-{
-    for (int k = 0; k < f->segment.n; k++) {
-        const tw_op *op = tw_segment_op(&f->segment, k);
-        f->view[k] = view_for(f->platform, op);
-        if (f->view[k] < 0) return false;
-        const tw_machine *machine = &f->platform->view[f->view[k]].machine;
-        f->engine[k] = machine->engine[machine->compute];
-        if (machine->has_apart >> op->compute & 1) f->engine[k].cost = machine->apart[op->compute];
-        if (machine->pads || f->platform->engine[f->platform->view[f->view[k]].engine].core !=
-                                 f->platform->engine[f->platform->view[f->view[0]].engine].core)
-            return false;
-    }
-    return true;
-}
-
-/* Every way to lay all loops that may over the array's dimensions; n 0: there is no array. */
-static tw_status list_spreads(const tw_frame *f, int k, tw_arena *arena, int *n_spreads, const tw_spread **out)
-{
-    const tw_op *op = tw_segment_op(&f->segment, k);
-    int n_dims = tw_cost_dims(&f->engine[k].cost), loop[TW_MAX_LOOPS], n = 0;
-    int64_t count = 1;
-    tw_spread *list;
-    for (int l = 0; l < op->n_loops && n_dims > 0; l++) {
-        if (op->loop[l].extent == 1 || (op->loop[l].reduces && f->engine[k].unrolls_parallel)) continue;
-        if (count * n_dims > MOST_SPREADS) continue;
-        loop[n++] = l;
-        count *= n_dims;
-    }
-    TW_ALLOC(arena, list, count);
-    for (int64_t i = 0; i < count; i++) {
-        int64_t code = i;
-        for (int x = 0; x < n; x++, code /= n_dims) list[i].dim[loop[x]] = (int8_t)(1 + code % n_dims);
-    }
-    *n_spreads = n > 0 ? (int)count : 0;
-    *out = list;
-    return TW_OK;
-}
-
-/* Once for each operator of the model. */
-static tw_status find_spreads(tw_frame *f, int k, tw_arena *arena)
-{
-    int op = f->segment.first + k;
-    if (!f->memo->of[op].known) TW_TRY(list_spreads(f, k, arena, &f->memo->of[op].n, &f->memo->of[op].spread));
-    f->memo->of[op].known = true;
-    f->n_spreads[k] = f->memo->of[op].n;
-    f->spread[k] = f->memo->of[op].spread;
-    return TW_OK;
-}
-
-/* ---- where tensors are held ---- */
-
-/* The memories on the way of an operand, memory 0 first, as numbers of the platform and of the view; returns how many. */
-static int way_of(const tw_frame *f, int k, int operand, int memory[TW_MAX_MEMORIES], int own[TW_MAX_MEMORIES])
-{
-    const tw_platform_view *view = &f->platform->view[f->view[k]];
-    tw_path path = tw_machine_path(&view->machine, tw_segment_op(&f->segment, k), operand);
-    int n = 0;
-    for (int m = 0; m < view->machine.n_memories; m++)
-        if (path >> m & 1) own[n] = m, memory[n++] = view->memory[m];
-    return n;
-}
-
-/* Memories from .. to - 1 of the operand's way hold the tensor, and the movers between from - 1 and to - 1 bring it. */
-static bool hold_along(const tw_frame *f, int k, int operand, int from, int to, held *h)
-{
-    int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES];
-    const tw_platform_view *view = &f->platform->view[f->view[k]];
-    const tw_op *op = tw_segment_op(&f->segment, k);
-    unsigned way = operand == tw_op_output(op) ? TW_OUTWARDS : TW_INWARDS;
-    way_of(f, k, operand, memory, own);
-    for (int i = from; i < to; i++) {
-        bool known = false;
-        for (int m = 0; m < h->n_memories; m++) known |= h->memory[m] == memory[i];
-        if (!known) h->memory[h->n_memories++] = memory[i];
-        if (i == 0) continue;
-        int link = tw_machine_link_of(&view->machine, op, operand, own[i - 1], own[i], way);
-        if (link < 0 || h->n_links == 2 * TW_MAX_MEMORIES - 1) return false;
-        if (!known) h->link[h->n_links++] = view->mover[link];
-    }
-    return h->n_memories < 2 * TW_MAX_MEMORIES - TW_MAX_MEMORIES;
-}
-
-static bool hold_outside(const tw_frame *f, int k, int operand, held *h)
-{
-    int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES], n = way_of(f, k, operand, memory, own);
-    return n > 0 && hold_along(f, k, operand, 1, n, h);
-}
-
-/* What operator j makes and k reads: from where the ways of both meet. */
-static bool hold_inside(const tw_frame *f, int j, int k, int operand, held *h)
-{
-    int made[TW_MAX_MEMORIES], read[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES];
-    int output = tw_op_output(tw_segment_op(&f->segment, j));
-    int n_made = way_of(f, j, output, made, own), n_read = way_of(f, k, operand, read, own);
-    for (int i = n_made - 1; i > 0; i--)
-        for (int r = 1; r < n_read; r++)
-            if (read[r] == made[i]) {
-                if (h->n_memories == 0) h->memory[h->n_memories++] = made[i];
-                return hold_along(f, j, output, i + 1, n_made, h) && hold_along(f, k, operand, r + 1, n_read, h);
-            }
-    return false;
-}
-
-static held *held_of(tw_frame *f, int tensor, int k, int operand)
-{
-    for (int i = 0; i < f->n_held; i++)
-        if (f->held[i].tensor == tensor) return &f->held[i];
-    if (f->n_held == MOST_TENSORS) return NULL;
-    held *h = &f->held[f->n_held++];
-    int maker = tw_segment_maker(&f->segment, tensor);
-    *h = (held){.tensor = tensor, .maker = maker, .op = k, .operand = operand};
-    h->part = maker < 0 ? COMES_IN : maker == f->segment.n - 1 ? GOES_OUT : STAYS_INSIDE;
-    h->units = tw_machine_units(f->machine, f->segment.model->tensor[tensor].dtype, 1);
-    return h;
-}
-
-static bool find_held(tw_frame *f)
-{
-    for (int k = 0; k < f->segment.n; k++) {
-        const tw_op *op = tw_segment_op(&f->segment, k);
-        for (int o = 0; o < tw_op_output(op); o++) {
-            held *h = held_of(f, op->operand[o].tensor, k, o);
-            if (!h) return false;
-            int maker = tw_segment_maker(&f->segment, h->tensor);
-            if (!(maker < 0 ? hold_outside(f, k, o, h) : hold_inside(f, maker, k, o, h))) return false;
-        }
-    }
-    const tw_op *driver = driver_of(f);
-    held *h = held_of(f, tw_op_makes(driver), f->segment.n - 1, tw_op_output(driver));
-    return h && h->part == GOES_OUT && hold_outside(f, f->segment.n - 1, tw_op_output(driver), h);
-}
-
-/* ---- loops that are cut ---- */
-
-static double elems_held(const tw_frame *f, const tw_box *tile)
-{
-    tw_box box[TW_MAX_GROUP_OPS];
-    tw_region region;
-    double sum = 0;
-    tw_segment_boxes(&f->segment, tile, box);
-    for (int i = 0; i < f->n_held; i++)
-        sum += (double)(tw_segment_region(&f->segment, box, f->held[i].tensor, &region) * f->held[i].units);
-    return sum;
-}
-
-static void list_loops(tw_frame *f)
-{
-    const tw_op *op = driver_of(f);
-    double left[TW_MAX_LOOPS];
-    for (int l = 0; l < op->n_loops; l++) {
-        if (op->loop[l].reduces || op->loop[l].extent == 1) continue;
-        tw_box half = tw_box_of_op(op);
-        half.span[l].hi = tw_cdiv(op->loop[l].extent, 2);
-        double now = elems_held(f, &half);
-        int at = f->n_loops++;
-        for (; at > 0 && left[at - 1] > now; at--) left[at] = left[at - 1], f->loop[at] = f->loop[at - 1];
-        left[at] = now;
-        f->loop[at] = l;
-    }
-}
-
-/* Bit m: memory m of the platform is on the operand's way. */
-static bool passes(const tw_platform *platform, const tw_op *op, int operand, bool *on)
-{
-    int v = view_for(platform, op);
-    if (v < 0) return false;
-    tw_path path = tw_machine_path(&platform->view[v].machine, op, operand);
-    bool here[TW_MAX_PLATFORM_MEMORIES] = {false};
-    for (int m = 0; m < platform->view[v].machine.n_memories; m++)
-        if (path >> m & 1) here[platform->view[v].memory[m]] = true;
-    for (int m = 0; m < platform->n_memories; m++) on[m] &= here[m];
-    return true;
-}
-
-int tw_resident_memory(const tw_model *model, const tw_machine *machine, int tensor)
-{
-    const tw_platform *platform = machine->platform;
-    bool on[TW_MAX_PLATFORM_MEMORIES];
-    for (int m = 0; m < platform->n_memories; m++) on[m] = m > 0 && platform->memory[m].lanes <= 1;
-    for (int i = 0; i < model->n_ops; i++)
-        for (int o = 0; o < model->op[i].n_operands; o++)
-            if (model->op[i].operand[o].tensor == tensor && !passes(platform, &model->op[i], o, on)) return 0;
-    for (int m = 1; m < platform->n_memories; m++)
-        if (on[m]) return m;
-    return 0;
-}
-
-tw_status tw_frame_of(const tw_segment *segment, const tw_machine *machine, tw_spread_memo *memo, tw_arena *arena,
-                      const tw_frame **out)
-{
-    tw_frame *f;
-    TW_ALLOC(arena, f, 1);
-    *f = (tw_frame){.segment = *segment, .machine = machine, .platform = machine->platform, .memo = memo};
-    if (!find_engines(f) || !find_held(f)) return TW_INFEASIBLE;
-    for (int k = 0; k < segment->n; k++) TW_TRY(find_spreads(f, k, arena));
-    for (int i = 0; i < f->n_held; i++)
-        for (int m = 0; m < f->held[i].n_memories; m++) f->level = (int)tw_max(f->level, f->held[i].memory[m]);
-    for (int i = 0; i < f->n_held; i++) {
-        const tw_tensor *tensor = &segment->model->tensor[f->held[i].tensor];
-        f->whole[i] = tw_machine_units(machine, tensor->dtype, tw_tensor_elems(tensor));
-        if (f->held[i].part != STAYS_INSIDE)
-            f->home[i] = tw_resident_memory(segment->model, machine, f->held[i].tensor);
-    }
-    list_loops(f);
-    *out = f;
-    return TW_OK;
-}
-
-/* ---- what a tiling costs ---- */
+/* ---- corners ---- */
 
 typedef struct classes { /* of the tiles along a cut */
     int n;
-    tw_span span[3];
+    tw_span span[3], before[3];
     int64_t times[3];
 } classes;
-
-typedef struct count {
-    classes cut[TW_TILING_CUTS];
-    int inner[MOST_TENSORS];    /* of each tensor: cuts that count, the others leave what is held as it is */
-    int64_t most[MOST_TENSORS]; /* elements held at once                     */
-    double moved[MOST_TENSORS][2 * TW_MAX_MEMORIES]; /* cycles of each link                       */
-    double units[MOST_TENSORS];                      /* that pass each link                       */
-    double first[MOST_TENSORS][2 * TW_MAX_MEMORIES]; /* cycles of the first transfer, of the last */
-    double last[MOST_TENSORS][2 * TW_MAX_MEMORIES];
-    double worked[TW_MAX_GROUP_OPS], last_work, energy_fj; /* executions                                */
-} count;
 
 static classes classes_of(const tw_op *op, int loop, int64_t size)
 {
@@ -314,44 +109,167 @@ static classes classes_of(const tw_op *op, int loop, int64_t size)
     int64_t at[3] = {0, s.count == 2 ? 1 : s.count / 2, s.count - 1};
     for (int i = 0; i < c.n; i++) {
         c.span[i] = tw_split_at(&s, 0, at[i]);
+        if (i > 0) c.before[i] = tw_split_at(&s, 0, at[i] - 1);
         c.times[i] = c.n == 3 && i == 1 ? s.count - 2 : 1;
     }
     return c;
 }
 
-static tw_box tile_of(const tw_frame *f, const tw_tiling *t, const count *c, const int *at)
+static corner corner_of(const tw_tiling *t, const classes *cut, const int *at)
 {
-    tw_box box = tw_box_of_op(driver_of(f));
-    for (int p = 0; p < t->n_cuts; p++) box.span[t->loop[p]] = c->cut[p].span[at[p]];
-    return box;
+    corner k = {.times = {1}, .same = t->n_cuts, .end = {true, true}};
+    for (int p = 0; p < t->n_cuts; p++) {
+        k.at[p] = at[p];
+        k.times[p + 1] = k.times[p] * (double)cut[p].times[at[p]];
+        k.end[0] &= at[p] == 0;
+        k.end[1] &= at[p] == cut[p].n - 1;
+    }
+    while (k.same > 0 && at[k.same - 1] == 0) k.same--;
+    return k;
 }
 
-/* Behind the last cut that moves what is held of each tensor, the others leave it where it is. */
-static void find_inner(const tw_frame *f, const tw_tiling *t, count *c)
+/* All corners of the tiling, the last cut fastest, with the driver's tiles. */
+static void open_corners(tw_tiler *w, const tw_tiling *t)
 {
-    int at[TW_TILING_CUTS] = {0};
-    tw_box first[TW_MAX_GROUP_OPS], moved[TW_MAX_GROUP_OPS];
-    tw_box tile = tile_of(f, t, c, at);
-    tw_segment_boxes(&f->segment, &tile, first);
-    for (int p = 0; p < t->n_cuts; p++) {
-        if (c->cut[p].n == 1) continue;
-        at[p] = 1;
-        tile = tile_of(f, t, c, at);
-        at[p] = 0;
-        tw_segment_boxes(&f->segment, &tile, moved);
-        for (int i = 0; i < f->n_held; i++) {
-            tw_region a, b;
-            tw_segment_region(&f->segment, first, f->held[i].tensor, &a);
-            tw_segment_region(&f->segment, moved, f->held[i].tensor, &b);
-            if (memcmp(&a, &b, sizeof a) != 0) c->inner[i] = p + 1;
+    int at[TW_TILING_CUTS] = {0}, p, step = 1;
+    const tw_op *driver = tw_frame_driver(w->widest);
+    classes cut[TW_TILING_CUTS];
+    for (p = 0; p < t->n_cuts; p++) cut[p] = classes_of(driver, t->loop[p], t->size[p]);
+    for (p = t->n_cuts - 1; p >= 0; step *= cut[p--].n) {
+        w->n_classes[p] = cut[p].n;
+        w->step[p] = step;
+    }
+    w->n_corners = 0;
+    do {
+        tw_box *box = &w->entered[0].box[w->n_corners];
+        *box = w->entered[0].whole;
+        for (p = 0; p < t->n_cuts; p++) box->span[t->loop[p]] = cut[p].span[at[p]];
+        if (t->slide > 0) {
+            tw_box *old = &w->entered[0].old[w->n_corners];
+            *old = *box;
+            old->span[t->loop[t->slide - 1]] = cut[t->slide - 1].before[at[t->slide - 1]];
         }
+        w->corner[w->n_corners++] = corner_of(t, cut, at);
+        for (p = t->n_cuts - 1; p >= 0 && ++at[p] == cut[p].n; p--) at[p] = 0;
+    } while (p >= 0);
+}
+
+/* The corner of the tiles in the middle. */
+static int middle_corner(const tw_tiler *w, const tw_tiling *t)
+{
+    int c = 0;
+    for (int p = 0; p < t->n_cuts; p++) c += w->step[p] * (w->n_classes[p] / 2);
+    return c;
+}
+
+/* ---- what operators read ---- */
+
+static bool is_empty(const tw_op *op, const tw_box *box)
+{
+    for (int l = 0; l < op->n_loops; l++)
+        if (box->span[l].lo >= box->span[l].hi) return true;
+    return false;
+}
+
+static bool is_same(const tw_region *a, const tw_region *b, int n_axes)
+{
+    return memcmp(a->axis, b->axis, (size_t)n_axes * sizeof *a->axis) == 0;
+}
+
+/* The axis that the cut moves from its first tile to the next, if it is the last one that moves anything and no other axis moves; -1:
+ * there is none. */
+static int slide_axis(const tw_tiler *w, const seen *s, const tw_tiling *t, int n_axes)
+{
+    const tw_region *first = &s->region[0], *next = &s->region[w->step[t->slide - 1]];
+    int axis = -1;
+    if (s->inner != t->slide || s == &w->seen[w->entered[0].output]) return -1;
+    for (int a = 0; a < n_axes; a++) {
+        if (first->axis[a].lo == next->axis[a].lo && first->axis[a].hi == next->axis[a].hi) continue;
+        if (axis >= 0) return -1;
+        axis = a;
+    }
+    return axis;
+}
+
+/* What is behind the end of the window before is new. */
+static void find_fresh(tw_tiler *w, seen *s, const tw_tiling *t)
+{
+    s->ahead = 0;
+    for (int c = 0; c < w->n_corners; c++) {
+        tw_span is = s->region[c].axis[s->axis];
+        bool continues = w->corner[c].at[t->slide - 1] > 0 && s->old_elems[c] > 0 && s->elems[c] > 0;
+        s->fresh[c] = s->region[c];
+        s->fresh_elems[c] = s->elems[c];
+        if (!continues) continue;
+        int64_t from = tw_clamp(s->old[c].axis[s->axis].hi, is.lo, is.hi);
+        s->fresh[c].axis[s->axis].lo = from;
+        s->fresh_elems[c] = s->elems[c] / tw_span_len(is) * (is.hi - from);
+        s->ahead = tw_max(s->ahead, s->fresh_elems[c]);
     }
 }
+
+/* Sums over all corners, once it is known what is read at each of them. */
+static void sum_up(tw_tiler *w, seen *s, const tw_tiling *t)
+{
+    int n_axes = w->widest->segment.model->tensor[s->tensor].n_axes;
+    s->version = ++w->version;
+    s->inner = 0;
+    s->most = 0;
+    s->units = 0;
+    for (int p = 0; p < t->n_cuts; p++)
+        if (w->n_classes[p] > 1 && !is_same(&s->region[0], &s->region[w->step[p]], n_axes)) s->inner = p + 1;
+    s->axis = t->slide > 0 ? slide_axis(w, s, t, n_axes) : -1;
+    if (s->axis >= 0) find_fresh(w, s, t);
+    for (int c = 0; c < w->n_corners; c++) {
+        s->most = tw_max(s->most, s->elems[c]);
+        if (w->corner[c].same <= s->inner) s->units += w->corner[c].times[s->inner] * (double)fresh_elems(s, c);
+    }
+}
+
+static void widen(tw_region *hull, const tw_region *by, int n_axes)
+{
+    for (int a = 0; a < n_axes; a++)
+        hull->axis[a] =
+            (tw_span){tw_min(hull->axis[a].lo, by->axis[a].lo), tw_max(hull->axis[a].hi, by->axis[a].hi)};
+}
+
+/* The part of the operand that the box touches joins the hull of what others do, whose elements are counted. */
+static void touch(const tw_op *op, int operand, const tw_box *box, tw_region *hull, int64_t *elems)
+{
+    tw_region region = {0};
+    int n_axes = op->operand[operand].n_axes;
+    if (is_empty(op, box) || tw_region_of(&op->operand[operand], box, &region) == 0) return;
+    if (*elems == 0)
+        memcpy(hull, &region, (size_t)n_axes * sizeof *region.axis);
+    else
+        widen(hull, &region, n_axes);
+    *elems = 1;
+    for (int a = 0; a < n_axes; a++) *elems *= tw_span_len(hull->axis[a]);
+}
+
+static void touch_all(tw_tiler *w, int d, int operand, seen *s, const tw_tiling *t)
+{
+    const entered *e = &w->entered[d];
+    const tw_op *op = tw_segment_op(&w->widest->segment, op_at(w->widest, d));
+    size_t axes = (size_t)op->operand[operand].n_axes * sizeof(tw_span);
+    for (int c = 0; c < w->n_corners && s->version == 0; c++) {
+        s->elems[c] = s->old_elems[c] = 0;
+        memset(s->region[c].axis, 0, axes);
+    }
+    for (int c = 0; c < w->n_corners; c++) {
+        touch(op, operand, &e->box[c], &s->region[c], &s->elems[c]);
+        if (t->slide > 0 && w->corner[c].at[t->slide - 1] > 0)
+            touch(op, operand, &e->old[c], &s->old[c], &s->old_elems[c]);
+    }
+    sum_up(w, s, t);
+}
+
+/* ---- what operators take ---- */
 
 static double exec_cycles(const tw_frame *f, int k, const tw_spread *over, const tw_box *box)
 {
     const tw_op *op = tw_segment_op(&f->segment, k);
-    const tw_cost *cost = &f->engine[k].cost;
+    const tw_cost *cost = &f->op[k].engine.cost;
     int64_t len[TW_MAX_LOOPS], work = tw_box_points(op, box);
     if (work == 0) return 0;
     for (int l = 0; l < op->n_loops; l++) len[l] = tw_span_len(box->span[l]);
@@ -362,49 +280,140 @@ static double exec_cycles(const tw_frame *f, int k, const tw_spread *over, const
         tw_kernel_nest nest = tw_nest_of(op, len, units);
         work = tw_cost_of_kernel(&cost->kernel, &nest, false);
     }
-    return (double)tw_engine_busy(&f->engine[k], work);
+    return (double)tw_engine_busy(&f->op[k].engine, work);
+}
+
+/* At the peak of an array, where no loops over it are chosen yet. */
+static double peak_cycles(const tw_frame *f, int k, const tw_box *box)
+{
+    const tw_cost *cost = &f->op[k].engine.cost;
+    if (cost->kind != TW_COST_ARRAY) return exec_cycles(f, k, &(tw_spread){{0}}, box);
+    double at_once = 1;
+    for (int d = 0; d < cost->array.n_dims; d++) at_once *= (double)cost->array.size[d];
+    return (double)tw_box_points(tw_segment_op(&f->segment, k), box) / at_once;
+}
+
+/* Whether the operator runs at the corner; then it does so as often as its output changes. */
+static bool runs_at(const tw_tiler *w, const entered *e, int c)
+{
+    const seen *made = &w->seen[e->output];
+    return w->corner[c].same <= made->inner && fresh_elems(made, c) > 0;
+}
+
+static void sum_work(tw_tiler *w, int d)
+{
+    entered *e = &w->entered[d];
+    int k = op_at(w->widest, d), inner = w->seen[e->output].inner;
+    const tw_op *op = tw_segment_op(&w->widest->segment, k);
+    e->peak = e->points = 0;
+    e->is_spread = false;
+    for (int c = 0; c < w->n_corners; c++) {
+        if (!runs_at(w, e, c)) continue;
+        double times = w->corner[c].times[inner];
+        e->peak += times * peak_cycles(w->widest, k, &e->box[c]);
+        e->points += times * (double)tw_box_points(op, &e->box[c]);
+    }
 }
 
 /* ---- spreads that were found before ---- */
 
-static remembered *place_of(tw_spread_memo *memo, int op, const int64_t *len, int n)
+static remembered *place_of(tw_tiler *w, const tw_frame_op *op, const int64_t *len, int n)
 {
-    uint64_t hash = (uint64_t)op * 0x9e3779b97f4a7c15u;
+    uint64_t hash = (uint64_t)(op - w->widest->facts->op) * 0x9e3779b97f4a7c15u;
     for (int l = 0; l < n; l++) hash = (hash ^ (uint64_t)len[l]) * 0x100000001b3u, hash ^= hash >> 29;
-    return &memo->entry[hash % MEMO_SIZE];
+    return &w->memo[hash % MEMO_SIZE];
 }
 
 static tw_spread try_spreads(const tw_frame *f, int k, const tw_box *box)
 {
     tw_spread best = {{0}};
     double least = 0;
-    for (int i = 0; i < f->n_spreads[k]; i++) {
-        double now = exec_cycles(f, k, &f->spread[k][i], box);
+    for (int i = 0; i < f->op[k].n_spreads; i++) {
+        double now = exec_cycles(f, k, &f->op[k].spread[i], box);
         if (i > 0 && now >= least) continue;
         least = now;
-        best = f->spread[k][i];
+        best = f->op[k].spread[i];
     }
     return best;
 }
 
-/* The loops over the array that take the fewest passes of a tile in the middle. */
-static tw_spread best_spread(const tw_frame *f, int k, const tw_box *box)
+/* The loops over the array that take the fewest passes of the box. */
+static tw_spread best_spread(tw_tiler *w, int k, const tw_box *box)
 {
+    const tw_frame *f = w->widest;
     const tw_op *op = tw_segment_op(&f->segment, k);
     int64_t len[TW_MAX_LOOPS] = {0};
-    if (f->n_spreads[k] == 0) return (tw_spread){{0}};
+    if (f->op[k].n_spreads == 0) return (tw_spread){{0}};
     for (int l = 0; l < op->n_loops; l++) len[l] = tw_span_len(box->span[l]);
-    remembered *at = place_of(f->memo, f->segment.first + k, len, op->n_loops);
-    if (!at->used || at->op != f->segment.first + k || memcmp(at->len, len, sizeof len) != 0) {
-        *at = (remembered){.used = true, .op = f->segment.first + k, .spread = try_spreads(f, k, box)};
+    remembered *at = place_of(w, &f->op[k], len, op->n_loops);
+    if (at->op != &f->op[k] || memcmp(at->len, len, sizeof len) != 0) {
+        *at = (remembered){.op = &f->op[k], .spread = try_spreads(f, k, box)};
         memcpy(at->len, len, sizeof len);
     }
     return at->spread;
 }
 
-/* ---- sums over tiles ---- */
+/* The loops over the array that suit a tile in the middle, and what the operator takes with them. */
+static void spread_out(tw_tiler *w, int d, const tw_tiling *t)
+{
+    entered *e = &w->entered[d];
+    int k = op_at(w->widest, d), inner = w->seen[e->output].inner;
+    if (e->is_spread) return;
+    e->is_spread = true;
+    e->over = best_spread(w, k, &e->box[middle_corner(w, t)]);
+    e->worked = e->last_work = 0;
+    for (int c = 0; c < w->n_corners; c++) {
+        if (!runs_at(w, e, c)) continue;
+        double cycles = exec_cycles(w->widest, k, &e->over, &e->box[c]);
+        e->worked += w->corner[c].times[inner] * cycles;
+        if (w->corner[c].end[1]) e->last_work = cycles;
+    }
+}
 
-static double move_cycles(const tw_frame *f, const held *h, int link, const tw_region *region, int64_t elems)
+/* ---- operators come in ---- */
+
+/* The box in which the operator makes a region of its output; nothing where there are no elements. */
+static void box_of(const tw_op *op, const entered *e, const tw_region *region, int64_t elems, tw_box *box)
+{
+    const tw_operand *out = &op->operand[tw_op_output(op)];
+    memcpy(box->span, e->whole.span, (size_t)op->n_loops * sizeof *box->span);
+    for (int a = 0; a < out->n_axes; a++)
+        if (out->axis[a].n_terms > 0)
+            box->span[out->axis[a].term[0].loop] = elems > 0 ? region->axis[a] : (tw_span){0, 0};
+}
+
+/* Its boxes follow from what is read of its output. */
+static void find_boxes(tw_tiler *w, int d, const tw_tiling *t)
+{
+    entered *e = &w->entered[d];
+    const seen *made = &w->seen[e->output];
+    const tw_op *op = tw_segment_op(&w->widest->segment, op_at(w->widest, d));
+    for (int c = 0; c < w->n_corners; c++) {
+        box_of(op, e, fresh_region(made, c), fresh_elems(made, c), &e->box[c]);
+        if (t->slide > 0) box_of(op, e, &made->old[c], made->old_elems[c], &e->old[c]);
+    }
+}
+
+/* Operator d joins those behind it; false: nothing reads what it makes. */
+static bool enter(tw_tiler *w, int d, const tw_tiling *t)
+{
+    entered *e = &w->entered[d];
+    const tw_op *op = tw_segment_op(&w->widest->segment, op_at(w->widest, d));
+    if (d == 0)
+        touch_all(w, d, tw_op_output(op), &w->seen[e->output], t);
+    else if (w->seen[e->output].version == 0)
+        return false;
+    else
+        find_boxes(w, d, t);
+    for (int o = 0; o < tw_op_output(op); o++) touch_all(w, d, o, &w->seen[e->input[o]], t);
+    sum_work(w, d);
+    return true;
+}
+
+/* ---- transfers ---- */
+
+static double move_cycles(const tw_frame *f, const tw_frame_tensor *h, int link, const tw_region *region,
+                          int64_t elems)
 {
     const tw_engine *mover = &f->platform->engine[link].is;
     int64_t work = elems * h->units;
@@ -413,116 +422,72 @@ static double move_cycles(const tw_frame *f, const held *h, int link, const tw_r
         tw_shape shape = tw_region_shape(operand, region, NULL, h->units);
         work = tw_cost_of_transfer(&mover->cost.descriptor, &shape);
     }
-    return (double)tw_engine_busy(mover, work);
+    return (double)tw_engine_busy(mover, work) / (double)tw_max(1, mover->count);
 }
 
-static void count_moves(const tw_frame *f, int i, const tw_region *region, int64_t elems, double times,
-                        const bool *end, count *c)
+static void sum_moves(const tw_tiler *w, const tw_frame *f, const tw_frame_tensor *h, const seen *s,
+                      link_sums *sums)
 {
-    const held *h = &f->held[i];
-    for (int x = 0; x < h->n_links; x++) {
-        const tw_platform_engine *mover = &f->platform->engine[h->link[x]];
-        double cycles = move_cycles(f, h, h->link[x], region, elems) / (double)tw_max(1, mover->is.count);
-        c->moved[i][x] += times * cycles;
-        if (end[0]) c->first[i][x] = cycles;
-        if (end[1]) c->last[i][x] = cycles;
-    }
-    c->units[i] += times * (double)(elems * h->units);
-}
-
-/* At the peak of the engine where no spread is chosen yet. */
-static double work_cycles(const tw_frame *f, const tw_tiling *t, int k, const tw_box *box, bool peak)
-{
-    const tw_cost *cost = &f->engine[k].cost;
-    if (!peak || cost->kind != TW_COST_ARRAY) return exec_cycles(f, k, &t->over[k], box);
-    double at_once = 1;
-    for (int d = 0; d < cost->array.n_dims; d++) at_once *= (double)cost->array.size[d];
-    return (double)tw_box_points(tw_segment_op(&f->segment, k), box) / at_once;
-}
-
-typedef struct corner { /* one combination of tiles */
-    const int *at;
-    const double *times; /* it stands for times[d] of those that the first d cuts make */
-    int same;            /* cuts from here on stand at their first tile              */
-    bool end[2];         /* it is the first of all, the last of all                  */
-} corner;
-
-static corner corner_of(const tw_tiling *t, const int *at, const double *times, const count *c)
-{
-    corner k = {at, times, t->n_cuts, {true, true}};
-    while (k.same > 0 && at[k.same - 1] == 0) k.same--;
-    for (int p = 0; p < t->n_cuts; p++) {
-        k.end[0] &= at[p] == 0;
-        k.end[1] &= at[p] == c->cut[p].n - 1;
-    }
-    return k;
-}
-
-static void count_work(const tw_frame *f, const tw_tiling *t, int maker, const tw_box *box, double times,
-                       const corner *k, bool peak, count *c)
-{
-    double cycles = work_cycles(f, t, maker, box, peak);
-    c->worked[maker] += times * cycles / (double)tw_max(1, f->engine[maker].count);
-    c->energy_fj +=
-        times * (double)tw_box_points(tw_segment_op(&f->segment, maker), box) * (double)f->engine[maker].energy_fj;
-    if (k->end[1] && maker == f->segment.n - 1) c->last_work = cycles;
-}
-
-static void count_tile(const tw_frame *f, const tw_tiling *t, const corner *k, bool peak, count *c)
-{
-    tw_box box[TW_MAX_GROUP_OPS], tile = tile_of(f, t, c, k->at);
-    tw_segment_boxes(&f->segment, &tile, box);
-    for (int i = 0; i < f->n_held; i++) {
-        const held *h = &f->held[i];
-        tw_region region;
-        int64_t elems = tw_segment_region(&f->segment, box, h->tensor, &region);
-        c->most[i] = tw_max(c->most[i], elems);
-        if (c->inner[i] < k->same || elems == 0) continue;
-        count_moves(f, i, &region, elems, k->times[c->inner[i]], k->end, c);
-        if (h->maker >= 0) count_work(f, t, h->maker, &box[h->maker], k->times[c->inner[i]], k, peak, c);
+    sums->version = s->version;
+    sums->op = f->segment.first + h->op;
+    sums->cycles = sums->first = sums->last = 0;
+    for (int c = 0; c < w->n_corners; c++) {
+        if (w->corner[c].same > s->inner || fresh_elems(s, c) == 0) continue;
+        double cycles = move_cycles(f, h, sums->mover, fresh_region(s, c), fresh_elems(s, c));
+        sums->cycles += w->corner[c].times[s->inner] * cycles;
+        if (w->corner[c].end[0]) sums->first = cycles;
+        if (w->corner[c].end[1]) sums->last = cycles;
     }
 }
 
-static void count_all(const tw_frame *f, const tw_tiling *t, bool peak, count *c)
+/* What the tensor takes on a mover, as the frame has it. */
+static const link_sums *moves_of(tw_tiler *w, const tw_frame *f, int i, int x)
 {
-    int at[TW_TILING_CUTS] = {0}, p;
-    do {
-        double times[TW_TILING_CUTS + 1] = {1};
-        for (int d = 0; d < t->n_cuts; d++) times[d + 1] = times[d] * (double)c->cut[d].times[at[d]];
-        corner k = corner_of(t, at, times, c);
-        count_tile(f, t, &k, peak, c);
-        for (p = t->n_cuts - 1; p >= 0 && ++at[p] == c->cut[p].n; p--) at[p] = 0;
-    } while (p >= 0);
+    const tw_frame_tensor *h = &f->tensor[i];
+    seen *s = &w->seen[w->index[f->segment.n - 1][i]];
+    int n = 0;
+    while (n < s->n_links && s->link[n].mover != h->link[x]) n++;
+    if (n == s->n_links) {
+        if (n == TW_FRAME_STOPS) n--;
+        s->link[n] = (link_sums){.mover = h->link[x]};
+        s->n_links = n + 1;
+    }
+    if (s->link[n].version != s->version || s->link[n].op != f->segment.first + h->op)
+        sum_moves(w, f, h, s, &s->link[n]);
+    return &s->link[n];
+}
+
+static const seen *seen_of(const tw_tiler *w, const tw_frame *f, int i)
+{
+    return &w->seen[w->index[f->segment.n - 1][i]];
 }
 
 /* ---- between seams ---- */
 
-static bool is_resident(const tw_tilings *list, const held *h)
+static bool is_resident(const tw_tilings *list, const tw_frame_tensor *h)
 {
-    return h->part == COMES_IN ? list->seams.in && h->tensor == list->in_tensor
-                               : h->part == GOES_OUT && list->seams.out;
+    if (h->part == TW_GOES_OUT) return list->seams.out;
+    for (int k = 0; k < list->seams.n_in; k++)
+        if (list->seams.in[k] == h->tensor) return h->part == TW_COMES_IN;
+    return false;
 }
 
 static uint64_t residents_of(const tw_frame *f, const tw_tilings *list)
 {
     uint64_t all = 0;
-    for (int i = 0; i < f->n_held; i++) all |= (uint64_t)is_resident(list, &f->held[i]) << i;
+    for (int i = 0; i < f->n_tensors; i++) all |= (uint64_t)is_resident(list, &f->tensor[i]) << i;
     return all;
 }
 
-/* The first of the tensor's memories that holds tiles of it, and of the links that move them: those inside of where it is resident. */
-static int tiles_from(const tw_frame *f, const tw_tiling *t, int i)
-{
-    const held *h = &f->held[i];
-    for (int m = 0; (t->resident >> i & 1) && m < h->n_memories; m++)
-        if (h->memory[m] == f->home[i]) return m + 1;
-    return 0;
-}
+static int home_of(const tw_frame *f, int i) { return f->facts->home[f->tensor[i].tensor]; }
 
-static int64_t slots_of(const tw_tiling *t, const held *h, int inner)
+/* The first of the tensor's memories that holds tiles of it, and of the links that move them: those inside of where it is resident. */
+static int tiles_from(const tw_frame *f, uint64_t resident, int i)
 {
-    if (inner == 0) return 1;
-    return h->part == COMES_IN ? t->in_slots : h->part == GOES_OUT ? t->out_slots : 1;
+    const tw_frame_tensor *h = &f->tensor[i];
+    for (int m = 0; (resident >> i & 1) && m < h->n_memories; m++)
+        if (h->memory[m] == home_of(f, i)) return m + 1;
+    return 0;
 }
 
 static int64_t aligned(const tw_frame *f, int memory, int64_t units)
@@ -531,92 +496,99 @@ static int64_t aligned(const tw_frame *f, int memory, int64_t units)
     return tw_cdiv(units, align) * align;
 }
 
-/* Whether the buffers fit, each memory by itself, beside what is resident. */
-static bool fits(const tw_frame *f, const tw_tiling *t, const count *c)
+/* What one memory needs: once, for each buffer of what comes in, of what is made. */
+typedef struct room {
+    int64_t once, in, out;
+} room;
+
+static void add_room(const tw_tiler *w, const tw_frame *f, uint64_t resident, int i, room *need)
 {
-    int64_t need[TW_MAX_PLATFORM_MEMORIES] = {0};
-    for (int i = 0; i < f->n_held; i++) {
-        const held *h = &f->held[i];
-        if (t->resident >> i & 1) need[f->home[i]] += aligned(f, f->home[i], f->whole[i]);
-        for (int m = tiles_from(f, t, i); m < h->n_memories; m++)
-            need[h->memory[m]] += aligned(f, h->memory[m], c->most[i] * h->units) * slots_of(t, h, c->inner[i]);
-        for (int m = 0; m < f->platform->n_memories; m++)
-            if (need[m] > f->platform->memory[m].is.size) return false;
+    const tw_frame_tensor *h = &f->tensor[i];
+    const seen *s = seen_of(w, f, i);
+    if (resident >> i & 1) need[home_of(f, i)].once += aligned(f, home_of(f, i), h->whole);
+    for (int m = tiles_from(f, resident, i); m < h->n_memories; m++) {
+        room *r = &need[h->memory[m]];
+        int64_t units = aligned(f, h->memory[m], s->most * h->units), each = units;
+        if (s->axis >= 0) each = aligned(f, h->memory[m], s->ahead * h->units);
+        bool one = s->inner == 0 || h->part == TW_STAYS_INSIDE;
+        r->once += one ? units : units - each;
+        if (!one) *(h->part == TW_COMES_IN ? &r->in : &r->out) += each;
     }
-    return true;
 }
 
-/* Time and energy between these seams. Where loads, executions and stores do not overlap they add up. */
-static void price_tiling(const tw_frame *f, const tw_pricing *by, const count *c, tw_tiling *t)
-{
-    double busy[TW_MAX_PLATFORM_ENGINES] = {0}, moved = 0, worked = 0, load = 0, store = 0;
-    t->energy_fj = c->energy_fj;
-    for (int k = 0; k < f->segment.n; k++) busy[f->platform->view[f->view[k]].engine] += c->worked[k];
-    for (int e = 0; e < f->platform->n_engines; e++) worked = fmax(worked, busy[e]), busy[e] = 0;
-    for (int i = 0; i < f->n_held; i++) {
-        const held *h = &f->held[i];
-        for (int x = tiles_from(f, t, i); x < h->n_links; x++) {
-            const tw_engine *mover = &f->platform->engine[h->link[x]].is;
-            busy[h->link[x]] += c->moved[i][x];
-            if (h->part == COMES_IN && h->op == 0) load += c->first[i][x];
-            if (h->part == GOES_OUT) store += c->last[i][x];
-            t->energy_fj += c->units[i] * (double)(f->platform->memory[mover->outer].is.energy_fj +
-                                                   f->platform->memory[mover->memory].is.energy_fj);
-        }
-    }
-    for (int e = 0; e < f->platform->n_engines; e++) moved = fmax(moved, busy[e]);
-    double overlapped = fmax(worked + load + store, moved + c->last_work * (store > 0));
-    t->cycles = t->in_slots > 1 && t->out_slots > 1   ? overlapped
-                : t->in_slots > 1 || t->out_slots > 1 ? (overlapped + moved + worked) / 2
-                                                      : moved + worked;
-    t->price = by->price(by->user, t->cycles, t->energy_fj);
-}
-
-/* With as many buffers as fit, two of each at best; false: nothing fits. */
-static bool fit_buffers(const tw_frame *f, const count *c, tw_tiling *t)
+/* With as many buffers as fit, two of each at best, each memory by itself, beside what is resident; false: nothing fits. */
+static bool fit_buffers(const tw_tiler *w, const tw_frame *f, const tw_seams *seams, tw_tiling *t)
 {
     static const int64_t slots[][2] = {{2, 2}, {2, 1}, {1, 2}, {1, 1}};
+    room need[TW_MAX_PLATFORM_MEMORIES];
+    int n = f->platform->n_memories;
+    memset(need, 0, (size_t)n * sizeof *need);
+    need[seams->shelf].once = seams->passing;
+    for (int i = 0; i < f->n_tensors; i++) add_room(w, f, t->resident, i, need);
     for (int i = 0; i < 4; i++) {
+        int m = 1;
         t->in_slots = slots[i][0];
         t->out_slots = slots[i][1];
-        if (fits(f, t, c)) return true;
+        while (m < n && need[m].once + t->in_slots * need[m].in + t->out_slots * need[m].out <=
+                            f->platform->memory[m].is.size)
+            m++;
+        if (m == n) return true;
     }
     return false;
 }
 
-static bool is_cut_taken(const tw_frame *f, int loop, int64_t size)
+/* Whether no longer segment fits: what is inside stays so, and what nobody makes comes in. */
+static bool is_full(const tw_tiler *w, int n_entered)
 {
-    int k = f->segment.n - 1;
-    const tw_op *op = driver_of(f);
-    tw_taken taken = tw_taken_of(&f->engine[k], op, loop);
-    int64_t extent = op->loop[loop].extent, rest = extent % size;
-    if (size == extent) return extent <= taken.last;
-    return tw_number_allows(&taken.tiles, size) && (rest == 0 || rest <= taken.last);
+    const tw_frame *f = w->drive->frame[n_entered - 1];
+    room need[TW_MAX_PLATFORM_MEMORIES];
+    if (!f) return false;
+    memset(need, 0, (size_t)f->platform->n_memories * sizeof *need);
+    for (int i = 0; i < f->n_tensors; i++)
+        if (f->tensor[i].part != TW_COMES_IN || !seen_of(w, f, i)->is_made) add_room(w, f, 0, i, need);
+    for (int m = 1; m < f->platform->n_memories; m++)
+        if (need[m].once + need[m].in + need[m].out > f->platform->memory[m].is.size) return true;
+    return false;
 }
 
-/* ---- the list ---- */
-
-/* Sizes of tiles along a loop that differ enough to be tried, the whole loop first. */
-static int list_sizes(const tw_frame *f, int loop, int64_t size[MOST_SIZES])
+/* Time and energy between these seams. Where loads, executions and stores do not overlap they add up. */
+static void price_tiling(tw_tiler *w, const tw_frame *f, bool peak, tw_tiling *t)
 {
-    int n = 0;
-    int64_t extent = driver_of(f)->loop[loop].extent, tiles = 1;
-    tw_taken taken = tw_taken_of(&f->engine[f->segment.n - 1], driver_of(f), loop);
-    while (tiles <= extent && n < MOST_SIZES) {
-        int64_t s = tw_cdiv(extent, tiles);
-        if (tiles > 1) s = tw_min(extent, tw_cdiv(s, tw_max(1, taken.step)) * tw_max(1, taken.step));
-        if (is_cut_taken(f, loop, s) && (n == 0 || size[n - 1] != s)) size[n++] = s;
-        tiles = tw_max(tiles + 1, tiles < 8 ? 0 : tiles * 5 / 4);
+    double busy[TW_MAX_PLATFORM_ENGINES], moved = 0, worked = 0, load = 0, store = 0;
+    int n_engines = f->platform->n_engines;
+    memset(busy, 0, (size_t)n_engines * sizeof *busy);
+    t->energy_fj = 0;
+    for (int k = 0; k < f->segment.n; k++) {
+        const entered *e = &w->entered[op_at(f, k)];
+        const tw_engine *engine = &f->op[k].engine;
+        busy[f->platform->view[f->op[k].view].engine] +=
+            (peak ? e->peak : e->worked) / (double)tw_max(1, engine->count);
+        t->energy_fj += e->points * (double)engine->energy_fj;
     }
-    return n;
+    for (int e = 0; e < n_engines; e++) worked = fmax(worked, busy[e]), busy[e] = 0;
+    for (int i = 0; i < f->n_tensors; i++) {
+        const tw_frame_tensor *h = &f->tensor[i];
+        for (int x = tiles_from(f, t->resident, i); x < h->n_links; x++) {
+            const tw_engine *mover = &f->platform->engine[h->link[x]].is;
+            const link_sums *sums = moves_of(w, f, i, x);
+            busy[h->link[x]] += sums->cycles;
+            if (h->part == TW_COMES_IN && h->op == 0) load += sums->first;
+            if (h->part == TW_GOES_OUT) store += sums->last;
+            t->energy_fj += seen_of(w, f, i)->units * (double)h->units *
+                            (double)(f->platform->memory[mover->outer].is.energy_fj +
+                                     f->platform->memory[mover->memory].is.energy_fj);
+        }
+    }
+    for (int e = 0; e < n_engines; e++) moved = fmax(moved, busy[e]);
+    double last_work = peak ? 0 : w->entered[0].last_work;
+    double overlapped = fmax(worked + load + store, moved + last_work * (store > 0));
+    t->cycles = t->in_slots > 1 && t->out_slots > 1   ? overlapped
+                : t->in_slots > 1 || t->out_slots > 1 ? (overlapped + moved + worked) / 2
+                                                      : moved + worked;
+    t->price = w->by->price(w->by->user, t->cycles, t->energy_fj);
 }
 
-typedef struct lister {
-    const tw_frame *f;
-    const tw_pricing *by;
-    int n;
-    tw_tilings *list;
-} lister;
+/* ---- the lists ---- */
 
 static void keep(tw_tilings *list, const tw_tiling *t)
 {
@@ -629,138 +601,293 @@ static void keep(tw_tilings *list, const tw_tiling *t)
     list->n++;
 }
 
-/* Whether it may get onto a list, at its price at the peak. */
-static bool is_promising(const lister *l, int i, const count *c, tw_tiling *t)
+/* Whether the tiling may get onto the list. */
+static bool is_promising(tw_tiler *w, const tw_frame *f, const tw_tilings *list, bool peak, tw_tiling *t)
 {
-    const tw_tilings *list = &l->list[i];
-    t->resident = residents_of(l->f, list);
-    if (!fit_buffers(l->f, c, t)) return false;
-    price_tiling(l->f, l->by, c, t);
+    t->resident = residents_of(f, list);
+    if (!fit_buffers(w, f, &list->seams, t)) return false;
+    price_tiling(w, f, peak, t);
     return list->n < list->most || t->price < list->tiling[list->most - 1].price;
 }
 
-static void open_count(const tw_frame *f, tw_tiling *t, count *c)
+static void describe(tw_tiler *w, const tw_frame *f, tw_tiling *t)
 {
-    for (int p = 0; p < t->n_cuts; p++) c->cut[p] = classes_of(driver_of(f), t->loop[p], t->size[p]);
-    find_inner(f, t, c);
-    t->changing = 0;
-    for (int i = 0; i < f->n_held; i++) t->changing |= (uint64_t)(c->inner[i] > 0) << i;
+    t->changing = t->slides = 0;
+    for (int i = 0; i < f->n_tensors; i++) {
+        t->changing |= (uint64_t)(seen_of(w, f, i)->inner > 0) << i;
+        t->slides |= (uint64_t)(seen_of(w, f, i)->axis >= 0) << i;
+    }
+    for (int k = 0; k < f->segment.n; k++) t->over[k] = w->entered[op_at(f, k)].over;
 }
 
-static void choose_spreads(const tw_frame *f, const count *c, tw_tiling *t)
+/* Whether groups can say how windows slide in all memories of the tensors: not in lanes, and further outside only along the last cut. */
+static bool may_slide(const tw_tiler *w, const tw_frame *f, const tw_tiling *t)
 {
-    int at[TW_TILING_CUTS] = {0};
-    for (int p = 0; p < t->n_cuts; p++) at[p] = c->cut[p].n / 2;
-    tw_box box[TW_MAX_GROUP_OPS], tile = tile_of(f, t, c, at);
-    tw_segment_boxes(&f->segment, &tile, box);
-    for (int k = 0; k < f->segment.n; k++) t->over[k] = best_spread(f, k, &box[k]);
+    bool any = false;
+    for (int i = 0; i < f->n_tensors; i++) {
+        if (seen_of(w, f, i)->axis < 0) continue;
+        any = true;
+        for (int m = 0; m < f->tensor[i].n_memories; m++) {
+            int memory = f->tensor[i].memory[m];
+            if (f->platform->memory[memory].lanes > 1 || (memory != f->level && t->slide < t->n_cuts)) return false;
+        }
+    }
+    return any;
 }
 
 /* First at the peak, which costs little; what may be among the best then with the loops that really lie over the arrays. */
-static void try_tiling(lister *l, tw_tiling *t)
+static void offer(tw_tiler *w, int n_entered, tw_tiling *t)
 {
-    count c = {0}, fresh;
-    bool any = false;
-    open_count(l->f, t, &c);
-    fresh = c;
-    count_all(l->f, t, true, &c);
-    for (int i = 0; i < l->n; i++) any |= is_promising(l, i, &c, t);
-    if (!any) return;
-    choose_spreads(l->f, &fresh, t);
-    count_all(l->f, t, false, &fresh);
-    for (int i = 0; i < l->n; i++)
-        if (is_promising(l, i, &fresh, t)) keep(&l->list[i], t);
+    const tw_frame *f = w->drive->frame[n_entered - 1];
+    tw_tilings *list = w->drive->list[n_entered - 1], *wanted[TW_MAX_LISTS];
+    int n = 0;
+    if (!f || !w->wanted[n_entered - 1] || (t->slide > 0 && !may_slide(w, f, t))) return;
+    for (int i = 0; i < w->drive->n_lists[n_entered - 1]; i++)
+        if (list[i].keeps == (t->slide > 0) && is_promising(w, f, &list[i], true, t)) wanted[n++] = &list[i];
+    if (n == 0) return;
+    for (int d = 0; d < n_entered; d++) spread_out(w, d, t);
+    describe(w, f, t);
+    for (int i = 0; i < n; i++)
+        if (is_promising(w, f, wanted[i], false, t)) keep(wanted[i], t);
 }
+
+/* All segments with this tiling, from the shortest on. */
+static void try_tiling(tw_tiler *w, int n_wanted, tw_tiling *t)
+{
+    for (int i = 0; i < w->n_seen; i++) w->seen[i].version = 0;
+    open_corners(w, t);
+    for (int n = 1; n <= n_wanted; n++) {
+        if (!enter(w, n - 1, t)) return;
+        offer(w, n, t);
+        if (is_full(w, n)) return;
+    }
+}
+
+/* ---- sizes ---- */
+
+static bool is_cut_taken(const tw_frame *f, int loop, int64_t size)
+{
+    const tw_op *op = tw_frame_driver(f);
+    tw_taken taken = tw_taken_of(&f->op[f->segment.n - 1].engine, op, loop);
+    int64_t extent = op->loop[loop].extent, rest = extent % size;
+    if (size == extent) return extent <= taken.last;
+    return tw_number_allows(&taken.tiles, size) && (rest == 0 || rest <= taken.last);
+}
+
+/* Sizes of tiles along a loop that differ enough to be tried, the whole loop first. */
+static int list_sizes(const tw_frame *f, int loop, int64_t size[MOST_SIZES])
+{
+    int n = 0;
+    int64_t extent = tw_frame_driver(f)->loop[loop].extent, tiles = 1;
+    tw_taken taken = tw_taken_of(&f->op[f->segment.n - 1].engine, tw_frame_driver(f), loop);
+    while (tiles <= extent && n < MOST_SIZES) {
+        int64_t s = tw_cdiv(extent, tiles);
+        if (tiles > 1) s = tw_min(extent, tw_cdiv(s, tw_max(1, taken.step)) * tw_max(1, taken.step));
+        if (is_cut_taken(f, loop, s) && (n == 0 || size[n - 1] != s)) size[n++] = s;
+        tiles = tw_max(tiles + 1, tiles < 8 ? 0 : tiles * 5 / 4);
+    }
+    return n;
+}
+
+/* ---- loops that are cut ---- */
+
+typedef struct cut_loops {
+    int n, loop[TW_TILING_CUTS]; /* outermost first                                 */
+    int n_moving;                /* of them, the first, that move what stays inside */
+} cut_loops;
 
 /* Loops that do not move what stays inside are cut innermost, so that nothing is computed again for them. */
 static bool moves_inside(const tw_frame *f, int loop)
 {
-    tw_box box[TW_MAX_GROUP_OPS], half[TW_MAX_GROUP_OPS], tile = tw_box_of_op(driver_of(f));
+    tw_box box[TW_MAX_GROUP_OPS], half[TW_MAX_GROUP_OPS], tile = tw_box_of_op(tw_frame_driver(f));
     tw_segment_boxes(&f->segment, &tile, box);
     tile.span[loop].hi = tw_cdiv(tile.span[loop].hi, 2);
     tw_segment_boxes(&f->segment, &tile, half);
-    for (int i = 0; i < f->n_held; i++) {
+    for (int i = 0; i < f->n_tensors; i++) {
         tw_region a, b;
-        if (f->held[i].part != STAYS_INSIDE) continue;
-        if (tw_segment_region(&f->segment, box, f->held[i].tensor, &a) !=
-            tw_segment_region(&f->segment, half, f->held[i].tensor, &b))
+        if (f->tensor[i].part != TW_STAYS_INSIDE) continue;
+        if (tw_segment_region(&f->segment, box, f->tensor[i].tensor, &a) !=
+            tw_segment_region(&f->segment, half, f->tensor[i].tensor, &b))
             return true;
     }
     return false;
 }
 
-static void order_loops(const tw_frame *f, int n, const int *given, int *loop)
+/* The first `most` loops of the frame's, in the order in which they are cut. */
+static cut_loops loops_of(const tw_frame *f, int most)
 {
-    int at = 0;
+    cut_loops c = {.n = 0};
+    int n = (int)tw_min(most, f->n_loops);
+    bool moves[TW_TILING_CUTS];
+    for (int i = 0; i < n; i++) moves[i] = moves_inside(f, f->loop[i]);
     for (int pass = 0; pass < 2; pass++)
-        for (int l = 0; l < driver_of(f)->n_loops; l++)
+        for (int l = 0; l < tw_frame_driver(f)->n_loops; l++)
             for (int i = 0; i < n; i++)
-                if (given[i] == l && moves_inside(f, l) == (pass == 0)) loop[at++] = l;
+                if (f->loop[i] == l && moves[i] == (pass == 0)) c.loop[c.n++] = l, c.n_moving += pass == 0;
+    return c;
 }
 
-/* All combinations of sizes of n loops. */
-static void try_loops(lister *l, int n)
+/* Windows slide along the last cut that moves what stays inside, and along the one before it when they change places; where
+ * nothing stays inside, along the last cut. */
+static void try_slides(tw_tiler *w, int n_wanted, tw_tiling t, int n_moving)
 {
+    if (t.n_cuts == 0) return;
+    t.slide = n_moving > 0 ? n_moving : t.n_cuts;
+    try_tiling(w, n_wanted, &t);
+    if (t.slide < 2) return;
+    int at = t.slide - 1, loop = t.loop[at];
+    int64_t size = t.size[at];
+    t.loop[at] = t.loop[at - 1];
+    t.size[at] = t.size[at - 1];
+    t.loop[at - 1] = loop;
+    t.size[at - 1] = size;
+    try_tiling(w, n_wanted, &t);
+}
+
+/* All combinations of sizes of these loops. */
+static void try_loops(tw_tiler *w, int n_wanted, const cut_loops *c)
+{
+    const tw_op *driver = tw_frame_driver(w->widest);
     int64_t size[TW_TILING_CUTS][MOST_SIZES];
-    int loop[TW_TILING_CUTS], n_sizes[TW_TILING_CUTS], at[TW_TILING_CUTS] = {0}, p;
-    order_loops(l->f, n, l->f->loop, loop);
-    for (p = 0; p < n; p++)
-        if ((n_sizes[p] = list_sizes(l->f, loop[p], size[p])) == 0) return;
+    int n_sizes[TW_TILING_CUTS], at[TW_TILING_CUTS] = {0}, p;
+    for (p = 0; p < c->n; p++)
+        if ((n_sizes[p] = list_sizes(w->widest, c->loop[p], size[p])) == 0) return;
     do {
         tw_tiling t = {0};
-        for (p = 0; p < n; p++) {
-            if (size[p][at[p]] == driver_of(l->f)->loop[loop[p]].extent) continue;
-            t.loop[t.n_cuts] = loop[p];
+        int n_moving = 0;
+        for (p = 0; p < c->n; p++) {
+            if (size[p][at[p]] == driver->loop[c->loop[p]].extent) continue;
+            n_moving += p < c->n_moving;
+            t.loop[t.n_cuts] = c->loop[p];
             t.size[t.n_cuts++] = size[p][at[p]];
         }
-        try_tiling(l, &t);
-        for (p = n - 1; p >= 0 && ++at[p] == n_sizes[p]; p--) at[p] = 0;
+        try_tiling(w, n_wanted, &t);
+        try_slides(w, n_wanted, t, n_moving);
+        for (p = c->n - 1; p >= 0 && ++at[p] == n_sizes[p]; p--) at[p] = 0;
     } while (p >= 0);
 }
 
-void tw_tilings_find(const tw_frame *f, const tw_pricing *by, tw_tilings *list, int n)
+/* ---- the drive ---- */
+
+/* A tensor of the widest frame, or of one in it. */
+static int seen_at(tw_tiler *w, int tensor)
 {
-    lister l = {.f = f, .by = by, .n = n, .list = list};
-    bool none = true;
-    for (int i = 0; i < n; i++) list[i].n = 0;
-    try_loops(&l, (int)tw_min(f->n_loops, 2));
-    for (int i = 0; i < n; i++) none &= list[i].n == 0;
-    if (none && f->n_loops > 2) try_loops(&l, 3);
+    int i = 0;
+    while (i < w->n_seen && w->seen[i].tensor != tensor) i++;
+    if (i == w->n_seen) {
+        w->seen[i].tensor = tensor;
+        w->seen[i].is_made = tw_segment_maker(&w->widest->segment, tensor) >= 0;
+        w->seen[i].n_links = 0;
+        w->n_seen++;
+    }
+    return i;
+}
+
+static void open_ops(tw_tiler *w)
+{
+    const tw_frame *f = w->widest;
+    w->n_seen = 0;
+    for (int d = 0; d < f->segment.n; d++) {
+        const tw_op *op = tw_segment_op(&f->segment, op_at(f, d));
+        entered *e = &w->entered[d];
+        e->whole = tw_box_of_op(op);
+        e->output = seen_at(w, tw_op_makes(op));
+        for (int o = 0; o < tw_op_output(op); o++) e->input[o] = seen_at(w, op->operand[o].tensor);
+    }
+    for (int n = 0; n < w->drive->n; n++)
+        for (int i = 0; w->drive->frame[n] && i < w->drive->frame[n]->n_tensors; i++)
+            w->index[n][i] = seen_at(w, w->drive->frame[n]->tensor[i].tensor);
+}
+
+/* Frames that have the same loops to cut are tried together. */
+static void try_alike(tw_tiler *w, int most, bool *todo)
+{
+    const tw_drive *drive = w->drive;
+    cut_loops loops[TW_MAX_GROUP_OPS];
+    for (int n = 0; n < drive->n; n++)
+        if (todo[n]) loops[n] = loops_of(drive->frame[n], most);
+    for (int n = 0; n < drive->n; n++) {
+        int n_wanted = 0;
+        if (!todo[n]) continue;
+        for (int k = 0; k < drive->n; k++) {
+            w->wanted[k] = todo[k] && memcmp(&loops[k], &loops[n], sizeof *loops) == 0;
+            if (w->wanted[k]) n_wanted = k + 1;
+        }
+        for (int k = 0; k < drive->n; k++) todo[k] &= !w->wanted[k];
+        try_loops(w, n_wanted, &loops[n]);
+    }
+}
+
+void tw_tilings_find(tw_tiler *w, tw_drive *drive)
+{
+    bool todo[TW_MAX_GROUP_OPS] = {false};
+    w->drive = drive;
+    w->widest = NULL;
+    for (int n = 0; n < drive->n; n++)
+        if ((todo[n] = drive->frame[n] != NULL)) w->widest = drive->frame[n];
+    if (!w->widest) return;
+    open_ops(w);
+    try_alike(w, 2, todo);
+    for (int n = 0; n < drive->n; n++) {
+        todo[n] = drive->frame[n] && drive->frame[n]->n_loops > 2;
+        for (int i = 0; i < drive->n_lists[n]; i++) todo[n] &= drive->list[n][i].n == 0 || drive->list[n][i].keeps;
+    }
+    try_alike(w, 3, todo);
 }
 
 /* ---- as a mapping ---- */
+
+/* A level of each memory that something is held in, outermost first; the first one has all cuts. */
+static tw_status write_levels(const tw_frame *f, const tw_tiling *t, tw_arena *arena, tw_group_map *out)
+{
+    tw_group_level *level;
+    bool held[TW_MAX_PLATFORM_MEMORIES] = {false};
+    for (int i = 0; i < f->n_tensors; i++)
+        for (int m = 0; m < f->tensor[i].n_memories; m++) held[f->tensor[i].memory[m]] = true;
+    TW_ALLOC(arena, level, TW_MAX_GROUP_LEVELS);
+    for (int m = 1; m < f->platform->n_memories; m++)
+        if (held[m] && (m == f->level || out->n_levels < TW_MAX_GROUP_LEVELS - 1))
+            level[out->n_levels++] = (tw_group_level){.memory = m, .depth = t->n_cuts};
+    out->level = level;
+    return TW_OK;
+}
+
+/* Tensors that come once have one buffer, and nothing is said of them. */
+static tw_status write_holds(const tw_frame *f, const tw_tiling *t, tw_arena *arena, tw_group_map *out)
+{
+    tw_hold *hold;
+    TW_ALLOC(arena, hold, f->n_tensors * TW_FRAME_STOPS);
+    for (int i = 0; i < f->n_tensors; i++) {
+        const tw_frame_tensor *h = &f->tensor[i];
+        bool slides = t->slides >> i & 1;
+        int64_t slots = h->part == TW_COMES_IN ? t->in_slots : h->part == TW_GOES_OUT ? t->out_slots : 1;
+        if (!(t->changing >> i & 1) || (slots == 1 && !slides)) continue;
+        for (int m = tiles_from(f, t->resident, i); m < h->n_memories; m++)
+            hold[out->n_holds++] = (tw_hold){.tensor = h->tensor,
+                                             .memory = h->memory[m],
+                                             .depth = slides && t->slide < t->n_cuts ? t->slide : -1,
+                                             .slots = slots,
+                                             .slide = slides ? 1 + t->loop[t->slide - 1] : 0};
+    }
+    out->hold = hold;
+    return TW_OK;
+}
 
 tw_status tw_tiling_group(const tw_frame *f, const tw_tiling *t, tw_arena *arena, tw_group_map *out)
 {
     tw_group_op *op;
     tw_nest_cut *cut;
-    tw_group_level *level;
-    tw_hold *hold;
-    int n_holds = 0;
     TW_ALLOC(arena, op, f->segment.n);
     TW_ALLOC(arena, cut, t->n_cuts);
-    TW_ALLOC(arena, level, 1);
-    TW_ALLOC(arena, hold, f->n_held * 2 * TW_MAX_MEMORIES);
     for (int k = 0; k < f->segment.n; k++)
-        op[k] = (tw_group_op){.op = f->segment.first + k, .view = f->view[k], .over = t->over[k]};
+        op[k] = (tw_group_op){.op = f->segment.first + k, .view = f->op[k].view, .over = t->over[k]};
     for (int p = 0; p < t->n_cuts; p++) cut[p] = (tw_nest_cut){.loop = t->loop[p], .size = t->size[p]};
-    level[0] = (tw_group_level){.memory = f->level, .depth = t->n_cuts};
-    for (int i = 0; i < f->n_held; i++) {
-        const held *h = &f->held[i];
-        int64_t slots = h->part == COMES_IN ? t->in_slots : h->part == GOES_OUT ? t->out_slots : 1;
-        if (!(t->changing >> i & 1)) continue; /* it comes once */
-        for (int m = tiles_from(f, t, i); m < h->n_memories && slots > 1; m++)
-            hold[n_holds++] = (tw_hold){.tensor = h->tensor, .memory = h->memory[m], .depth = -1, .slots = slots};
-    }
-    *out = (tw_group_map){.name = driver_of(f)->name,
+    *out = (tw_group_map){.name = tw_frame_driver(f)->name,
                           .n_ops = f->segment.n,
                           .op = op,
                           .n_cuts = t->n_cuts,
                           .cut = cut,
-                          .n_levels = 1,
-                          .level = level,
-                          .n_holds = n_holds,
-                          .hold = hold,
                           .part_loop = -1};
-    return TW_OK;
+    TW_TRY(write_levels(f, t, arena, out));
+    return write_holds(f, t, arena, out);
 }

@@ -1,17 +1,26 @@
-/* src/fuse/tiling.h - ways to cut a segment into tiles, each with what it costs in closed form.
+/* src/fuse/tiling.h - ways to cut segments into tiles, each with what it costs in closed form.
  *
- * A *frame* is what of a segment does not depend on tiles: which engine runs each operator, where every tensor is held, which movers
- * bring it there. A *tiling* cuts up to three loops of the driver. Tiles along a loop are all alike but for those at its ends, so
+ * A *tiling* cuts up to three loops of the driver. Tiles along a loop are all alike but for those at its ends, so
  * that three of them (the first, one in the middle, the last) stand for all:
  *
  *     tiles along oy    0  1  2  ...  n-2  n-1        first x 1, middle x (n - 2), last x 1
  *
  * Engines are busy for the sum over all tiles; the whole takes as long as the engine that is busy longest and, where data is double-buffered,
  * what nothing overlaps with: the first loads, the last stores. That is an estimate, by which tilings are ordered: what one really takes
- * is simulated. The memory that it needs is exact, or less. */
+ * is simulated. The memory that it needs is exact, or less.
+ *
+ * Where windows slide along a cut, the tile before counts: of what is asked for, that has been there is not made or moved again. What does
+ * so is held in a circular buffer as large as the largest window, and each further buffer of it as large as what is new (docs/design/slide.md).
+ *
+ * All segments that end with the same operator are counted together. What a tile asks of an operator depends on those behind it alone, so
+ * that a segment is the next shorter one and one more operator in front:
+ *
+ *     c1 c2 c3 c4     c4 drives: the boxes of c4, c3, c2 are the same in  c4 | c3 c4 | c2 c3 c4 | c1 c2 c3 c4
+ *
+ * What is inside a segment and what no operator makes needs as much room in all longer ones: where that does not fit, they do not either. */
 #ifndef TW_FUSE_TILING_H
 #define TW_FUSE_TILING_H
-#include "fuse/segment.h"
+#include "fuse/frame.h"
 
 enum { TW_TILING_CUTS = 3 };
 
@@ -22,25 +31,18 @@ typedef struct tw_tiling {
     int64_t in_slots, out_slots; /* buffers of what comes into the group, and of what it makes */
     uint64_t changing;           /* bit i: what is held of the frame's tensor i is not the same in all steps */
     uint64_t resident;           /* bit i: the tensor lies whole in a memory between groups                   */
+    int slide;                   /* 1 + the cut along which windows slide, 0: none does                       */
+    uint64_t slides;             /* bit i: the tensor's window does, so that what two tiles share is kept     */
     tw_spread over[TW_MAX_GROUP_OPS];
     double cycles, energy_fj, price; /* estimated */
 } tw_tiling;
 
-/* Which loops lie over arrays, as far as that was found before; for all frames of a model. */
-typedef struct tw_spread_memo tw_spread_memo;
-TW_NODISCARD tw_status tw_spread_memo_new(const tw_model *model, tw_arena *arena, tw_spread_memo **out);
-
-typedef struct tw_frame tw_frame;
-/* TW_INFEASIBLE when these operators cannot be one group on the machine, without a word. */
-TW_NODISCARD tw_status tw_frame_of(const tw_segment *segment, const tw_machine *machine, tw_spread_memo *memo,
-                                   tw_arena *arena, const tw_frame **out);
-/* The outermost memory, of the platform, that the tensor passes on the way out of what makes it and on the way into all that read it; 0:
- * there is none. */
-int tw_resident_memory(const tw_model *model, const tw_machine *machine, int tensor);
-
-/* The ends of a segment: what comes from the segment before it, and what it makes, may lie whole in a memory between the groups. */
+/* What lies whole in a memory while the segment runs: of what it reads, what it makes, and what is there for others. */
 typedef struct tw_seams {
-    bool in, out;
+    int n_in, in[2]; /* tensors of other segments that it reads where they are resident */
+    bool out;        /* what it makes is, from now on                                   */
+    int shelf;       /* a memory of which others have                                   */
+    int64_t passing; /* so many units for a tensor that the segment does not touch      */
 } tw_seams;
 typedef double tw_price_fn(const void *user, double cycles, double energy_fj);
 typedef struct tw_pricing {
@@ -50,12 +52,25 @@ typedef struct tw_pricing {
 /* Tilings of one segment between given seams, the best by its price first. */
 typedef struct tw_tilings {
     tw_seams seams;
-    int in_tensor; /* that is resident if `seams.in` */
-    int most, n;   /* room; found                    */
+    bool keeps;  /* those in which windows slide; otherwise what tiles share is loaded and computed again */
+    int most, n; /* room but for one more; found   */
     tw_tiling *tiling;
 } tw_tilings;
-/* Finds those of `n` lists of the same frame, which differ in their seams. */
-void tw_tilings_find(const tw_frame *frame, const tw_pricing *by, tw_tilings *list, int n);
+
+enum { TW_MAX_LISTS = 24 };
+/* All segments that one operator drives; number i has i + 1 operators. */
+typedef struct tw_drive {
+    int n;
+    const tw_frame *frame[TW_MAX_GROUP_OPS]; /* NULL: they cannot be one group */
+    int n_lists[TW_MAX_GROUP_OPS];
+    tw_tilings list[TW_MAX_GROUP_OPS][TW_MAX_LISTS]; /* which differ in their seams and in what is kept */
+} tw_drive;
+
+/* Counts tilings, for one thread. What it remembers changes no result. */
+typedef struct tw_tiler tw_tiler;
+TW_NODISCARD tw_status tw_tiler_new(const tw_pricing *by, tw_arena *arena, tw_tiler **out);
+/* Fills in all lists of the drive. */
+void tw_tilings_find(tw_tiler *tiler, tw_drive *drive);
 /* The tiling as a group of a mapping. */
 TW_NODISCARD tw_status tw_tiling_group(const tw_frame *frame, const tw_tiling *tiling, tw_arena *arena,
                                        tw_group_map *out);

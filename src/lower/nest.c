@@ -274,11 +274,28 @@ static void simplify(tw_lowering *l)
     if (!tw_op_simplify(&l->nest.op, &l->options->judge, l->arena)) l->no_memory = true;
 }
 
+/* The nest as it is now, for groups, whose operators have to see tensors in the same shapes. Taps that do nothing go here, too: what a plan
+ * takes at least is counted from this form. */
+static void keep_plain(tw_lowering *l)
+{
+    tw_op *plain = TW_NEW(l->arena, tw_op, 1);
+    if (!plain) {
+        l->no_memory = true;
+        return;
+    }
+    *plain = l->nest.op;
+    if (tw_op_drop_taps(plain)) tw_op_drop_ones(plain);
+    mark_weights(l, plain);
+    l->nest.op.from.plain = plain;
+}
+
 /* The fewest loops for the work that the node describes. Constants that have become smaller may allow fewer still. */
 static void simplify_nest(tw_lowering *l)
 {
     if (tw_refused(l)) return;
     tw_op_drop_ones(&l->nest.op);
+    keep_plain(l);
+    if (tw_refused(l)) return;
     tw_trim_views(l);
     simplify(l);
     if (!tw_refused(l) && tw_trim_constants(l)) simplify(l);
@@ -297,5 +314,5 @@ void tw_nest_end(tw_lowering *l, const char *what, int n_nodes, const int *node)
     *step = l->nest.op;
     mark_weights(l, step);
     step->name = tw_say(l, "%s%s", l->name, l->nest.suffix);
-    step->from = (tw_op_origin){what, l->graph, n_nodes, node, false, l->in_branch};
+    step->from = (tw_op_origin){what, l->graph, n_nodes, node, false, l->in_branch, step->from.plain};
 }

@@ -67,6 +67,8 @@ static void use_all(const tw_lowering *l, int *number)
         const tw_op *step = &l->step[s];
         for (int i = 0; i < tw_op_n_reads(step); i++) use(l, number, tw_op_read(step, i));
         for (int i = 0; i < tw_op_n_writes(step); i++) use(l, number, tw_op_written(step, i));
+        for (int o = 0; step->from.plain && o < step->from.plain->n_operands; o++)
+            use(l, number, step->from.plain->operand[o].tensor);
     }
     for (int t = 0; t < l->n_tensors; t++)
         if (l->tensor[t].is_output || (l->tensor[t].role == TW_ROLE_INPUT && root_of(l, t) == t)) use(l, number, t);
@@ -90,12 +92,29 @@ static tw_status renumber_list(tw_lowering *l, const int *number, const int **li
     return TW_OK;
 }
 
+static void renumber_op(const int *number, tw_op *op)
+{
+    for (int o = 0; o < op->n_operands; o++) renumber(number, &op->operand[o].tensor, 1);
+    for (int h = 0; h < op->n_held; h++) renumber(number, &op->held[h].tensor, 1);
+}
+
+static tw_status renumber_plain(tw_lowering *l, const int *number, tw_op *step)
+{
+    tw_op *copy;
+    if (!step->from.plain) return TW_OK;
+    TW_ALLOC(l->arena, copy, 1);
+    *copy = *step->from.plain;
+    renumber_op(number, copy);
+    step->from.plain = copy;
+    return TW_OK;
+}
+
 static tw_status renumber_steps(tw_lowering *l, const int *number)
 {
     for (int s = 0; s < l->n_steps; s++) {
         tw_op *step = &l->step[s];
-        for (int o = 0; o < step->n_operands; o++) renumber(number, &step->operand[o].tensor, 1);
-        for (int h = 0; h < step->n_held; h++) renumber(number, &step->held[h].tensor, 1);
+        renumber_op(number, step);
+        TW_TRY(renumber_plain(l, number, step));
         TW_TRY(renumber_list(l, number, &step->input, step->n_inputs));
         TW_TRY(renumber_list(l, number, &step->output, step->n_outputs));
     }

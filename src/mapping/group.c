@@ -46,7 +46,7 @@ static bool has_op(const tw_group_map *group, int op)
 bool tw_group_is_stored(const tw_group_map *group, const tw_model *model, int tensor)
 {
     for (int r = 0; r < model->n_ops && tw_group_is_inside(group, model, tensor); r++)
-        if (!has_op(group, r) && reads(&model->op[r], tensor)) return true;
+        if (!has_op(group, r) && tw_op_reads_bytes(model, &model->op[r], tensor)) return true;
     return false;
 }
 
@@ -236,6 +236,10 @@ static tw_status check_made_before(const judge *j, int i)
         if (maker >= i)
             return tw_diag_error(j->diag, AT(j, op[i]), "'%s' reads '%s', which '%s' makes only behind it",
                                  op->name, tensor_name(j, op->operand[o].tensor), judged_op(j, maker)->name);
+        for (int k = 0; k < j->group->n_ops && maker < 0; k++)
+            if (tw_tensors_share(j->c->model, output_of(judged_op(j, k)), op->operand[o].tensor))
+                return tw_diag_error(j->diag, AT(j, op[i]), "'%s' sees what '%s' makes in another shape: %s",
+                                     op->name, judged_op(j, k)->name, "they cannot be in one group");
     }
     return TW_OK;
 }
@@ -688,7 +692,7 @@ static tw_status check_sources(const tw_grouping *c, int group)
         for (int i = 0; i < g->n_ops * l->n_ops; i++) {
             const tw_op *reader = op_of(c->model, g, i / l->n_ops);
             int tensor = output_of(op_of(c->model, l, i % l->n_ops));
-            if (reads(reader, tensor) && tw_group_maker(g, c->model, tensor) < 0)
+            if (tw_op_reads_bytes(c->model, reader, tensor) && tw_group_maker(g, c->model, tensor) < 0)
                 return tw_diag_error(c->diag, AT(&j, op[i / l->n_ops]),
                                      "'%s' reads '%s', which group '%s' makes only behind it", reader->name,
                                      c->model->tensor[tensor].name, l->name);

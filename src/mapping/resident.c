@@ -185,6 +185,20 @@ static tw_status check_crossing(const judge *j)
                          j->tensor);
 }
 
+/* Everybody sees it in the same shape. */
+static tw_status check_views(const judge *j)
+{
+    for (int i = 0; i < j->c->model->n_ops; i++)
+        for (int o = 0; o < j->c->model->op[i].n_operands; o++) {
+            int tensor = j->c->model->op[i].operand[o].tensor;
+            if (tensor != j->is->tensor && tw_tensors_share(j->c->model, tensor, j->is->tensor))
+                return tw_diag_error(j->c->diag, j->is->loc,
+                                     "'%s' cannot be resident: '%s' sees it in another shape", j->tensor,
+                                     j->c->model->op[i].name);
+        }
+    return TW_OK;
+}
+
 static tw_status check_one(const judge *j)
 {
     const tw_platform *platform = j->c->machine->platform;
@@ -199,6 +213,7 @@ static tw_status check_one(const judge *j)
         if (other->tensor == j->is->tensor)
             return tw_diag_error(j->c->diag, j->is->loc, "'%s' is resident twice", j->tensor);
     TW_TRY(check_crossing(j));
+    TW_TRY(check_views(j));
     return check_holds(j);
 }
 

@@ -29,6 +29,13 @@ const char *tw_compute_name(tw_compute compute)
     return name[compute];
 }
 
+bool tw_op_reads_bytes(const tw_model *model, const tw_op *op, int tensor)
+{
+    for (int o = 0; o < tw_op_output(op); o++)
+        if (tw_tensors_share(model, op->operand[o].tensor, tensor)) return true;
+    return false;
+}
+
 unsigned tw_operand_loops(const tw_operand *operand)
 {
     unsigned loops = 0;

@@ -162,6 +162,8 @@ typedef struct tw_op_origin {
     bool constant;   /* reads constants alone: done before the network runs                          */
     bool in_branch;  /* of an If whose condition is not known: may not run. The If itself is a HOST operator that
                         evaluates the branch that is taken                                           */
+    const struct tw_op
+        *plain; /* the same operator before its loops were rewritten (simplify.h); NULL: they were not */
 } tw_op_origin;
 
 typedef struct tw_op {
@@ -210,6 +212,13 @@ struct tw_model {
 };
 
 static inline int tw_op_output(const tw_op *op) { return op->n_operands - 1; }
+/* Whether two tensors are views of the same bytes: who reads one waits for who writes the other. */
+static inline bool tw_tensors_share(const tw_model *model, int a, int b)
+{
+    return model->tensor[a].root == model->tensor[b].root;
+}
+/* Whether the operator reads the tensor, as it is or in another view. */
+bool tw_op_reads_bytes(const tw_model *model, const tw_op *op, int tensor);
 /* Tensors that an operator of any kind reads, and writes, one by one: operands, what is held, lists. -1: left out. */
 int tw_op_n_reads(const tw_op *op);
 int tw_op_read(const tw_op *op, int i);

@@ -2,7 +2,7 @@
 #ifndef TW_PLAN_EXECUTE_H
 #define TW_PLAN_EXECUTE_H
 #include "plan/plan.h"
-#include "verify/verify.h"
+#include "verify/joint.h"
 
 /* What the judges need to know about a program; `level` and `resident` are written and must live as long. */
 tw_verify_input tw_verify_input_of(const tw_program *p, const tw_op_map *next, tw_level_info level[TW_MAX_MEMORIES],
@@ -28,6 +28,10 @@ tw_row_sink tw_row_count_sink(tw_row_count *count);
 /* What the judge of groups says of the program; its faults live in `judges`. */
 TW_NODISCARD tw_status tw_joint_hear(const tw_plan *plan, const tw_verify_options *options, const tw_work *work,
                                      tw_arena *judges, tw_verdict *v);
+
+/* Runs a plan with groups on given numbers, every command checked; *fault as below. */
+TW_NODISCARD tw_status tw_joint_execute(const tw_plan *plan, const tw_joint_given *given, tw_arena *scratch,
+                                        tw_diag *diag, const char **fault);
 
 /* The same for an operator of the same kind (model/layers.h). */
 tw_op_plan tw_op_plan_for(const tw_op_plan *plan, const tw_model *model, int op);

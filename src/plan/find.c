@@ -1,7 +1,6 @@
 /* src/plan/find.c - the mapping of every operator by search, and the plan of what was found; see plan.h. */
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/deadline.h"
 #include "mapping/fusion.h"
@@ -154,12 +153,6 @@ static tw_status find_ops(hunt *h, const tw_eval *eval, tw_arena *scratch, tw_di
     return TW_OK;
 }
 
-static int threads_of(const tw_search_options *options)
-{
-    int64_t cores = options->n_threads > 0 ? options->n_threads : sysconf(_SC_NPROCESSORS_ONLN);
-    return (int)tw_clamp(cores, 1, TW_MAX_THREADS);
-}
-
 /* On all threads, within the time that the options and the work allow. */
 static tw_status run_hunt(hunt *h, const tw_work *work)
 {
@@ -207,7 +200,7 @@ static tw_status find_groups(const hunt *h, int64_t start, const tw_work *work, 
     tw_deadline_init(&limit, left, deadline);
     work->diag->deadline = &limit;
     tw_status status = tw_several_is_asked(h->asked) ? tw_several_find(h->asked, *out, work, out)
-                                                     : tw_fused_find(h->asked, *out, work, out);
+                                                     : tw_fused_find(h->asked, *out, NULL, work, out);
     work->diag->deadline = deadline;
     return status;
 }
@@ -230,7 +223,7 @@ tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_pl
     }
     TW_TRY(tw_machine_suits(model, asked->machine, work->diag));
     if (!asked->options->limits) TW_TRY(tw_groups_repeated(model, h.map, true, work, &h.like));
-    if (!(h.evaluator = tw_evaluator_new(threads_of(asked->options)))) return TW_ERR_NOMEM;
+    if (!(h.evaluator = tw_evaluator_new(tw_search_threads(asked->options)))) return TW_ERR_NOMEM;
     tw_status status = run_hunt(&h, work);
     if (status == TW_OK) status = build_found(&h, mapping, work, out);
     bool grouped = tw_fused_is_asked(asked) || tw_several_is_asked(asked);

@@ -3,6 +3,7 @@
 
 #include "core/deadline.h"
 #include "fuse/least.h"
+#include "machine/discipline.h"
 #include "search/search.h"
 
 /* Energy x time is made small where the sum of both, as shares of what they are now, is: close to it that is the same. */
@@ -23,7 +24,7 @@ bool tw_fused_suits(const tw_request *asked)
 {
     tw_measure first = measure_of(asked->options);
     return asked->options->groups && !asked->options->limits && !asked->options->pareto &&
-           asked->machine->timing == TW_ASYNC && (first == TW_CYCLES || first == TW_ENERGY || first == TW_EDP);
+           tw_discipline_of(asked->machine)->fuses && (first == TW_CYCLES || first == TW_ENERGY || first == TW_EDP);
 }
 
 bool tw_fused_is_asked(const tw_request *asked) { return asked->model->n_ops > 1 && tw_fused_suits(asked); }
@@ -46,10 +47,16 @@ bool tw_fused_is_better(const tw_fused_scale *s, const tw_fused *fused, const tw
     return a != b ? a < b : e < g;
 }
 
-tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_work *work, const tw_plan **out)
+tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_op *alone, const tw_work *work,
+                        const tw_plan **out)
 {
     tw_fused_scale s = tw_fused_scale_of(asked, &apart->sum);
-    const tw_fuse_request request = {asked->model, asked->machine, apart->mapping->op, {tw_fused_price, &s}};
+    const tw_fuse_request request = {.model = asked->model,
+                                     .machine = asked->machine,
+                                     .apart = apart->mapping->op,
+                                     .alone = alone,
+                                     .by = {tw_fused_price, &s},
+                                     .n_threads = tw_search_threads(asked->options)};
     tw_fused fused;
     tw_mapping *mapping;
     tw_joint_search *search;
@@ -66,10 +73,10 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
     *search = (tw_joint_search){.apart = apart->sum, .bound = least.cycles, .n_simulated = fused.n_simulated};
     if (least.engine >= 0) search->bound_by = asked->machine->platform->engine[least.engine].name;
     search->seconds = tw_deadline_since(start);
-    TW_TRY(tw_mapping_check(mapping, asked->model, asked->machine, work->diag));
+    TW_TRY(tw_mapping_check(mapping, fused.model, asked->machine, work->diag));
     const tw_deadline *deadline = work->diag->deadline; /* the last simulation is short, and not given up */
     work->diag->deadline = NULL;
-    status = tw_plan_build_joint(asked->model, asked->machine, mapping, search, work, out);
+    status = tw_plan_build_joint(fused.model, asked->machine, mapping, search, work, out);
     work->diag->deadline = deadline;
     return status;
 }

@@ -1,5 +1,6 @@
 /* src/plan/joint.c - a mapping with groups to a plan, and what its judge says of it. */
 #include "verify/joint.h"
+#include "core/deadline.h"
 #include "plan/execute.h"
 #include "sim/fanout.h"
 
@@ -94,36 +95,50 @@ static bool is_executed(const tw_plan *plan, const tw_verify_options *options)
     return mib < MOST_MIB;
 }
 
+/* What the plan says of itself. */
+static tw_status claims_of(const tw_plan *plan, tw_arena *arena, tw_claims *out)
+{
+    const tw_joint_timeline *timeline = &plan->joint->timeline;
+    tw_summary *op;
+    TW_ALLOC(arena, op, plan->model->n_ops);
+    for (int i = 0; i < plan->model->n_ops; i++) op[i] = plan->op[i].timeline.sum;
+    *out = (tw_claims){.sum = plan->sum,
+                       .engine = timeline->engine,
+                       .memory = plan->joint->memory,
+                       .pool = timeline->pool,
+                       .op = op,
+                       .port_busy = timeline->port_busy,
+                       .port_passed = timeline->port_passed,
+                       .port_units = timeline->port_units};
+    return TW_OK;
+}
+
+/* What its judge has to know. */
+static tw_joint_input input_of(const tw_plan *plan, const tw_claims *claims, const tw_deadline *deadline)
+{
+    return (tw_joint_input){.model = plan->model,
+                            .platform = plan->joint->program->platform,
+                            .n_groups = plan->mapping->n_groups,
+                            .group = plan->mapping->group,
+                            .n_residents = plan->mapping->n_residents,
+                            .resident = plan->mapping->resident,
+                            .n_buffers = plan->joint->program->n_buffers,
+                            .buffer = plan->joint->program->buffer,
+                            .claims = claims,
+                            .deadline = deadline};
+}
+
 tw_status tw_joint_hear(const tw_plan *plan, const tw_verify_options *options, const tw_work *work,
                         tw_arena *judges, tw_verdict *v)
 {
     const tw_joint *program = plan->joint->program;
-    const tw_joint_timeline *timeline = &plan->joint->timeline;
-    tw_summary *op;
-    TW_ALLOC(judges, op, plan->model->n_ops);
-    for (int i = 0; i < plan->model->n_ops; i++) op[i] = plan->op[i].timeline.sum;
-    const tw_claims claims = {.sum = plan->sum,
-                              .engine = timeline->engine,
-                              .memory = plan->joint->memory,
-                              .pool = timeline->pool,
-                              .op = op,
-                              .port_busy = timeline->port_busy,
-                              .port_passed = timeline->port_passed,
-                              .port_units = timeline->port_units};
-    const tw_joint_input in = {.model = plan->model,
-                               .platform = program->platform,
-                               .n_groups = plan->mapping->n_groups,
-                               .group = plan->mapping->group,
-                               .n_residents = plan->mapping->n_residents,
-                               .resident = plan->mapping->resident,
-                               .n_buffers = program->n_buffers,
-                               .buffer = program->buffer,
-                               .claims = &claims,
-                               .deadline = work->diag->deadline,
-                               .seed = options->seed,
-                               .executes = is_executed(plan, options),
-                               .reference = options->reference,
-                               .user = options->user};
+    tw_claims claims;
+    TW_TRY(claims_of(plan, judges, &claims));
+    tw_joint_input in = input_of(plan, &claims, work->diag->deadline);
+    in.seed = options->seed;
+    in.executes = is_executed(plan, options);
+    in.reference = options->reference;
+    in.user = options->user;
     tw_joint_judge *judge = tw_joint_judge_new(&in, judges);
     tw_joint_timeline ignored;
     if (!judge) return TW_ERR_NOMEM;
@@ -141,4 +156,35 @@ tw_status tw_joint_hear(const tw_plan *plan, const tw_verify_options *options, c
     v->equal = v->executed && !fault;
     v->reference = who;
     return TW_OK;
+}
+
+static tw_status execute(const tw_plan *plan, const tw_joint_given *given, const tw_work *work, const char **fault)
+{
+    tw_claims claims;
+    tw_joint_timeline ignored;
+    const char *who;
+    int64_t elements;
+    TW_TRY(claims_of(plan, work->arena, &claims));
+    tw_joint_input in = input_of(plan, &claims, work->diag->deadline);
+    in.given = given;
+    in.executes = true;
+    tw_joint_judge *judge = tw_joint_judge_new(&in, work->arena);
+    if (!judge) return TW_ERR_NOMEM;
+    tw_row_sink sink = tw_joint_judge_sink(judge);
+    TW_TRY(tw_joint_run(plan->joint->program, &sink, work, &ignored));
+    TW_TRY(tw_joint_judge_finish(judge, fault, &who, &elements));
+    return tw_deadline_is_over(work->diag->deadline) ? TW_STOPPED : TW_OK;
+}
+
+tw_status tw_joint_execute(const tw_plan *plan, const tw_joint_given *given, tw_arena *scratch, tw_diag *diag,
+                           const char **fault)
+{
+    const char *found = NULL;
+    tw_arena *judges = tw_arena_new();
+    if (!judges) return TW_ERR_NOMEM;
+    tw_status status = execute(plan, given, &(tw_work){judges, scratch, diag}, &found);
+    *fault = found ? tw_arena_printf(scratch, "%s", found) : NULL;
+    if (found && !*fault) status = TW_ERR_NOMEM;
+    tw_arena_free(judges);
+    return status;
 }

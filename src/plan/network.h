@@ -3,6 +3,7 @@
  *   network.c         the file as a graph, whose operators are steps, with its layers
  *   network_ask.c     inputs that are no data: shapes, axes
  *   network_plan.c    layers to plans, several at a time
+ *   network_join.c    steps to programs, whose operators run in groups on one timeline
  *   network_memory.c  where the tensors between the steps lie
  *   network_need.c    what a run needs: inputs, files, memory
  *   network_run.c     steps on numbers, each against the reference */
@@ -33,8 +34,11 @@ struct tw_network {
 struct tw_network_plan {
     const tw_network *network;
     const tw_machine *machine;
-    const tw_plan *const *plan; /* per layer, NULL: none     */
-    const char *const *refusal; /* per layer, NULL: none     */
+    const tw_plan *const *plan;       /* per layer, NULL: none     */
+    const char *const *refusal;       /* per layer, NULL: none     */
+    int n_parts;                      /* of all steps, in their order */
+    const tw_network_part *part;      /* what each is done by         */
+    const struct tw_stretch *stretch; /* per part: see network_join.h */
     tw_network_totals totals;
     tw_network_memory memory;
 };

@@ -40,6 +40,16 @@ static int place_of(const ordering *o, const tw_op *step)
     return first;
 }
 
+/* What the steps of one program need is needed by the first of them. */
+static void need_step(ordering *o, const tw_run *r, int s)
+{
+    const tw_op *step = &r->lowered->graph.op[s];
+    const tw_network_part *part = tw_part_of_step(r->plan, s);
+    int at = part ? part->first_step : s;
+    need_inputs(o, r->net->file, step, at);
+    for (int i = 0; part && i < step->from.plain->n_operands; i++) need(o, step->from.plain->operand[i].tensor, at);
+}
+
 static tw_status find_places(const tw_run *r, int *place)
 {
     const tw_lowered *lowered = r->lowered;
@@ -49,7 +59,7 @@ static tw_status find_places(const tw_run *r, int *place)
     for (int t = 0; t < lowered->graph.n_tensors; t++)
         if (lowered->graph.tensor[t].is_output) need(&o, t, lowered->graph.n_ops);
     for (int s = 0; s < lowered->graph.n_ops; s++)
-        if (!lowered->graph.op[s].from.in_branch) need_inputs(&o, r->net->file, &lowered->graph.op[s], s);
+        if (!lowered->graph.op[s].from.in_branch) need_step(&o, r, s);
     for (int c = lowered->constants.n_ops - 1; c >= 0; c--) {
         const tw_op *step = &lowered->constants.op[c];
         place[c] = step->from.in_branch ? lowered->graph.n_ops + 1 : place_of(&o, step);

@@ -11,6 +11,7 @@
 
 #include "core/deadline.h"
 #include "mapping/limits.h"
+#include "plan/network_join.h"
 #include "plan/plan.h"
 
 #include <math.h>
@@ -416,11 +417,32 @@ static void add_layer(const tw_network_plan *plan, int layer, tw_network_totals 
     sum->n_ran_out += p->op[0].search.ending == TW_END_BUDGET && p->op[0].search.gap >= 0.01;
 }
 
+/* A program takes the place of the layers of its steps. */
+static void join_part(const tw_network_plan *plan, const tw_network_part *part, tw_network_totals *sum)
+{
+    if (!part->plan) return;
+    sum->n_programs++;
+    sum->n_groups += part->plan->mapping->n_groups;
+    sum->cycles += part->plan->sum.cycles;
+    sum->energy_fj += part->plan->sum.energy_fj;
+    sum->bound += (double)part->plan->joint->search->bound;
+    for (int s = part->first_step; s < part->first_step + part->n_steps; s++) {
+        const tw_plan *layer = plan->plan[plan->network->layers.of[s]];
+        sum->cycles -= layer->sum.cycles;
+        sum->energy_fj -= layer->sum.energy_fj;
+        sum->bound -= bound_of(layer);
+    }
+}
+
 static tw_network_totals totals_of(const tw_network_plan *plan, double seconds)
 {
     tw_network_totals sum = {.seconds = seconds};
     for (int i = 0; i < plan->network->layers.n; i++) add_layer(plan, i, &sum);
     for (int s = 0; s < plan->network->lowered->graph.n_ops; s++) sum.n_untimed += plan->network->layers.of[s] < 0;
+    sum.layers_cycles = sum.cycles;
+    sum.layers_energy_fj = sum.energy_fj;
+    sum.layers_bound = sum.bound;
+    for (int i = 0; i < plan->n_parts; i++) join_part(plan, &plan->part[i], &sum);
     return sum;
 }
 
@@ -440,6 +462,17 @@ static tw_status keep_results(const team *t, tw_arena *arena, tw_network_plan *o
     return TW_OK;
 }
 
+/* Programs of several steps, in the time that is left. */
+static tw_status join(tw_context *ctx, const team *t, tw_network_plan *plan)
+{
+    const tw_work all = tw_context_work(ctx);
+    const tw_deadline *deadline = ctx->diag.deadline;
+    ctx->diag.deadline = &t->deadline;
+    tw_status status = tw_network_join(plan, t->options->search, &all, plan);
+    ctx->diag.deadline = deadline;
+    return status;
+}
+
 tw_status tw_network_build(tw_context *ctx, const tw_network *network, const tw_machine *machine,
                            const tw_network_search_options *options, const tw_mapping *mapping,
                            const tw_network_plan **out)
@@ -450,6 +483,7 @@ tw_status tw_network_build(tw_context *ctx, const tw_network *network, const tw_
     *plan = (tw_network_plan){.network = network, .machine = machine};
     TW_TRY(plan_layers(&t, ctx));
     TW_TRY(keep_results(&t, ctx->arena, plan));
+    if (!mapping) TW_TRY(join(ctx, &t, plan));
     plan->totals = totals_of(plan, tw_deadline_since(t.begin_ns));
     TW_TRY(tw_network_place(plan, ctx->diag.deadline, ctx->arena, ctx->scratch, &plan->memory));
     *out = plan;

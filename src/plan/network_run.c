@@ -14,8 +14,7 @@
 
 /* ---- tiled steps ---- */
 
-/* n elements of a tensor; one counts for all of them. */
-static tw_status numbers_of(tw_run *r, int tensor, int64_t n, tw_arena *scratch, const double **out)
+tw_status tw_run_numbers(tw_run *r, int tensor, int64_t n, tw_arena *scratch, const double **out)
 {
     tw_array array;
     double *all;
@@ -115,6 +114,15 @@ static tw_status find_turns(tw_run *r, const tw_op *step, tw_arena *scratch, tur
     return TW_OK;
 }
 
+tw_status tw_run_held(tw_run *r, const tw_op *op, tw_arena *scratch, tw_given *out)
+{
+    for (int h = 0; h < op->n_held; h++) {
+        int64_t n = op->held[h].loop < 0 ? 1 : op->loop[op->held[h].loop].extent;
+        TW_TRY(tw_run_numbers(r, op->held[h].tensor, n, scratch, &out->held[h]));
+    }
+    return TW_OK;
+}
+
 static tw_status gather(tw_run *r, const tw_op *op, tw_arena *scratch, tw_given *out)
 {
     for (int o = 0; o < tw_op_output(op); o++) {
@@ -122,13 +130,9 @@ static tw_status gather(tw_run *r, const tw_op *op, tw_arena *scratch, tw_given 
         if (operand->rows.count > 0)
             TW_TRY(rows_of(r, op, o, scratch, &out->input[o]));
         else
-            TW_TRY(numbers_of(r, operand->tensor, tw_operand_elems(operand), scratch, &out->input[o]));
+            TW_TRY(tw_run_numbers(r, operand->tensor, tw_operand_elems(operand), scratch, &out->input[o]));
     }
-    for (int h = 0; h < op->n_held; h++) {
-        int64_t n = op->held[h].loop < 0 ? 1 : op->loop[op->held[h].loop].extent;
-        TW_TRY(numbers_of(r, op->held[h].tensor, n, scratch, &out->held[h]));
-    }
-    return TW_OK;
+    return tw_run_held(r, op, scratch, out);
 }
 
 static const char *why_untiled(const tw_run *r, const tw_plan *plan, int layer)
@@ -202,12 +206,33 @@ static tw_status run_turn(tw_run *r, int j, const turns *t, int32_t now, tw_aren
     return tw_run_keep(r, output->tensor, out);
 }
 
+/* The step has been run, as one of a program. What nobody of its group needs, and the program did not make, is as it is described. */
+static tw_status take_made(tw_run *r, int j, const double *made, const uint8_t *there, tw_arena *scratch)
+{
+    const tw_op *step = r->job[j].step;
+    const tw_operand *output = &step->operand[tw_op_output(step)];
+    int64_t n = tw_operand_elems(output);
+    r->verdict[j].executed = r->verdict[j].checked = true;
+    if (!memchr(there, 0, (size_t)n)) return tw_run_keep(r, output->tensor, made);
+    tw_given given = {0};
+    double *all;
+    TW_ALLOC(scratch, all, n);
+    TW_TRY(gather(r, step, scratch, &given));
+    TW_TRY(run_described(r, step, &given, all));
+    for (int64_t i = 0; i < n; i++)
+        if (there[i]) all[i] = made[i];
+    return tw_run_keep(r, output->tensor, all);
+}
+
 static tw_status run_tiled(tw_run *r, int j, tw_arena *scratch)
 {
     enum { MOST_TURNS = 64 };
     const tw_op *step = r->job[j].step;
     int layer = r->job[j].layer;
     turns t;
+    const uint8_t *there;
+    const double *made = tw_run_program_made(r, j, &there);
+    if (made) return take_made(r, j, made, there, scratch);
     TW_TRY(find_turns(r, step, scratch, &t));
     if (t.n > MOST_TURNS) return run_nodes(r, j, "a row is named too often", scratch);
     r->verdict[j].why_not = layer < 0 ? "a constant" : why_untiled(r, r->plan->plan[layer], layer);
@@ -312,7 +337,8 @@ static tw_status run_jobs(tw_run *r)
     for (int j = 0; j < r->n_jobs; j++) {
         if (!tell(r, j, &start)) break;
         await_judge(r, j);
-        tw_status status = tw_deadline_is_over(r->ctx->diag.deadline) ? TW_STOPPED : run_job(r, j);
+        tw_status status = tw_deadline_is_over(r->ctx->diag.deadline) ? TW_STOPPED : tw_run_program_begin(r, j);
+        if (status == TW_OK && !r->verdict[j].fault) status = run_job(r, j);
         if (status == TW_STOPPED) return stop_at(r, j);
         TW_TRY(status);
         if (r->verdict[j].fault) break; /* what follows has nothing to stand on */
@@ -436,6 +462,9 @@ tw_status tw_network_execute(tw_context *ctx, const tw_network_plan *plan, const
     *out = (tw_network_verdict){0};
     tw_status summed = sum_up(&r, out);
     out->stopped = r.stopped;
+    out->n_programs = r.n_programs;
+    out->program_why_not = r.why_not;
+    tw_run_program_end(&r);
     if (status == TW_OK) status = summed;
     if (status == TW_OK && out->n_wrong == 0 && r.n_ran == r.n_jobs) status = keep_outputs(&r, out);
     tw_run_end(&r);

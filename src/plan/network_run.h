@@ -5,7 +5,8 @@
  *   network_store.c  elements of the tensors: inputs, constants, what steps made, as long as somebody needs them
  *   network_judge.c  evaluation of nodes, and comparison of what steps made with it
  *   network_exact.c  whether whole numbers stay whole in doubles
- *   network_run.c    the steps */
+ *   network_run.c    the steps
+ *   network_program.c  programs of several steps */
 #ifndef TW_PLAN_NETWORK_RUN_H
 #define TW_PLAN_NETWORK_RUN_H
 #include "plan/execute.h"
@@ -20,12 +21,23 @@ typedef struct tw_run_job { /* a step of the network, or one that makes a consta
 } tw_run_job;
 enum { TW_RUN_AHEAD = 3 }; /* steps by which the first thread may be before the second: bounds what is kept */
 
+/* The part at hand that is one program: it runs with the first of its steps, and each step takes what it made of it. */
+typedef struct tw_run_program {
+    const tw_network_part *part; /* NULL: there is none */
+    tw_arena *arena;
+    double **made; /* per step of the part */
+    uint8_t **there;
+} tw_run_program;
+
 typedef struct tw_run {
     const tw_network_plan *plan;
     const tw_network *net;
     const tw_lowered *lowered;
     const tw_network_run_options *options;
     tw_context *ctx;
+    tw_run_program program;
+    int n_programs;      /* that were run                                                */
+    const char *why_not; /* one was not; NULL: all were                                  */
     int n_jobs;
     const tw_run_job *job;    /* in the order in which they are run: constants right before they are needed */
     tw_step_verdict *verdict; /* per job                                                     */
@@ -60,6 +72,23 @@ TW_NODISCARD tw_status tw_run_keep(tw_run *r, int tensor, const double *value);
 TW_NODISCARD tw_status tw_run_keep_array(tw_run *r, int tensor, const tw_array *array);
 /* Job j is done with, by everybody. */
 void tw_run_release(tw_run *r, int j);
+
+/* ---- network_program.c ---- */
+
+/* The part that the step is in, if it is one program; NULL. */
+const tw_network_part *tw_part_of_step(const tw_network_plan *plan, int step);
+/* Runs the program that begins with job j, if one does: every step of it that has been run by it is in r->program. */
+TW_NODISCARD tw_status tw_run_program_begin(tw_run *r, int j);
+/* What the program at hand made of the step of job j; NULL: it did not run. */
+const double *tw_run_program_made(const tw_run *r, int j, const uint8_t **there);
+void tw_run_program_end(tw_run *r);
+
+/* ---- network_run.c ---- */
+
+/* n elements of a tensor; one counts for all of them. */
+TW_NODISCARD tw_status tw_run_numbers(tw_run *r, int tensor, int64_t n, tw_arena *scratch, const double **out);
+/* What is held for a step. */
+TW_NODISCARD tw_status tw_run_held(tw_run *r, const tw_op *op, tw_arena *scratch, tw_given *out);
 
 /* ---- network_judge.c ---- */
 

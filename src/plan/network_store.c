@@ -22,6 +22,8 @@ static void needed_by_job(tw_run *r, int j)
     const tw_op *step = r->job[j].step;
     for (int i = 0; i < tw_op_n_reads(step); i++) needed(r, tw_op_read(step, i), j);
     for (int i = 0; i < tw_op_n_writes(step); i++) needed(r, tw_op_written(step, i), j);
+    for (int i = 0; step->from.plain && i < step->from.plain->n_operands; i++)
+        needed(r, step->from.plain->operand[i].tensor, j);
     for (int i = 0; i < step->from.n_nodes; i++) {
         const tw_onnx_node *node = &r->net->file->graph[step->from.graph].node[step->from.node[i]];
         for (int k = 0; k < node->n_inputs; k++)

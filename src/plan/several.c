@@ -75,12 +75,18 @@ static tw_status find_groups(const tw_request *asked, const tw_plan *apart, cons
     tw_measure measure = s.measure;
     if (!apart && measure == TW_EDP) {
         s.measure = TW_CYCLES;
-        tw_fuse_request quick = {asked->model, asked->machine, NULL, {tw_fused_price, &s}};
+        tw_fuse_request quick = {.model = asked->model,
+                                 .machine = asked->machine,
+                                 .by = {tw_fused_price, &s},
+                                 .n_threads = tw_search_threads(asked->options)};
         TW_TRY(tw_cores_find(&quick, work, found));
         s = (tw_fused_scale){measure, (double)tw_max(1, found->best.cycles),
                              (double)tw_max(1, found->best.energy_fj)};
     }
-    const tw_fuse_request request = {asked->model, asked->machine, NULL, {tw_fused_price, &s}};
+    const tw_fuse_request request = {.model = asked->model,
+                                     .machine = asked->machine,
+                                     .by = {tw_fused_price, &s},
+                                     .n_threads = tw_search_threads(asked->options)};
     TW_TRY(tw_cores_find(&request, work, found));
     *better = !apart || tw_fused_is_better(&s, &found->best, &apart->sum);
     return TW_OK;

@@ -1157,8 +1157,10 @@ bool tw_nest_makes(const tw_nest *nest, int tensor)
 {
     const tw_op *driver = nest->op[nest->n_ops - 1].op;
     for (int s = 0; s < nest->n_stays; s++)
-        if (nest->stay[s].tensor == tensor && (nest->stay[s].drain >= 0 || nest->stay[s].stays)) return true;
-    return driver->operand[tw_op_output(driver)].tensor == tensor;
+        if (tw_tensors_share(nest->model, nest->stay[s].tensor, tensor) &&
+            (nest->stay[s].drain >= 0 || nest->stay[s].stays))
+            return true;
+    return tw_tensors_share(nest->model, driver->operand[tw_op_output(driver)].tensor, tensor);
 }
 
 /* What the group reads and groups before it make. */
@@ -1169,8 +1171,10 @@ static void find_crossing(tw_nest *nest, const tw_nest *all, int group)
             tw_stay *stay = &nest->stay[s];
             if (stay->maker >= 0 || !tw_nest_makes(&all[g], stay->tensor)) continue;
             stay->crosses = stay->comes = true;
-            for (int i = 0; i < all[g].n_stays; i++)
-                all[g].stay[i].crosses |= all[g].stay[i].tensor == stay->tensor && all[g].stay[i].maker >= 0;
+            for (int i = 0; i < all[g].n_stays; i++) {
+                bool same = tw_tensors_share(nest->model, all[g].stay[i].tensor, stay->tensor);
+                all[g].stay[i].crosses |= same && all[g].stay[i].maker >= 0;
+            }
         }
 }
 
@@ -1234,14 +1238,6 @@ static tw_status lay_memory(tw_joint *joint, tw_nest *nest, int memory, tw_buffe
     return TW_OK;
 }
 
-/* Windows that slide have their addresses to themselves. */
-static bool any_slides(const tw_joint *joint, int memory)
-{
-    for (int i = 0; i < joint->n_stays; i++)
-        if (joint->stay[i]->memory == memory && joint->stay[i]->slides) return true;
-    return false;
-}
-
 static tw_status lay_out(tw_joint *joint, tw_nest *nest, const tw_work *work)
 {
     int64_t n = 0;
@@ -1255,7 +1251,7 @@ static tw_status lay_out(tw_joint *joint, tw_nest *nest, const tw_work *work)
     for (int m = 1; m < joint->platform->n_memories; m++) {
         for (int g = 0; g < joint->n_nests; g++) TW_TRY(lay_memory(joint, &nest[g], m, buffer, work->diag));
         if (joint->used[m] <= joint->platform->memory[m].is.size) continue;
-        if (joint->n_ranks == 1 || any_slides(joint, m)) return refuse_size(joint, m, joint->used[m], work->diag);
+        if (joint->n_ranks == 1) return refuse_size(joint, m, joint->used[m], work->diag);
         TW_TRY(tw_joint_pack(joint, m, buffer, work));
     }
     return TW_OK;

@@ -187,11 +187,11 @@ static tw_lane_work work_of(const tw_nest_cursor *c, int s, int engine, const tw
     return work;
 }
 
-static void describe_transfer(tw_instr *in, const tw_stay *stay, const tw_lane_work *work)
+static void describe_transfer(const tw_nest_cursor *c, tw_instr *in, const tw_stay *stay, const tw_lane_work *work)
 {
     in->copies = (int16_t)stay->lanes;
     in->link = stay->number;
-    in->tile = stay->tensor;
+    in->tile = c->nest->model->tensor[stay->tensor].root;
     in->work = work->units;
     in->passes = work->price;
     in->reads = work->read;
@@ -268,7 +268,7 @@ static bool ensure(tw_nest_cursor *c, int s, const tw_box *sub)
     tw_lane_work work = work_of(c, s, stay->engine, stay->by_sub ? sub : box_of(c, s), &region);
     tw_instr *in = add(c, TW_LOAD, stay->engine, stay->which, stay->operand);
     if (!in) return false;
-    describe_transfer(in, stay, &work);
+    describe_transfer(c, in, stay, &work);
     in->region = region;
     in->box = stay->by_sub ? *sub : *box_of(c, s);
     in->takes = true;
@@ -399,7 +399,7 @@ static bool send(tw_nest_cursor *c, int s, int to)
     tw_lane_work work = work_of(c, s, engine, box_of(c, s), &region);
     tw_instr *in = add(c, TW_STORE, engine, stay->which, stay->operand);
     if (!in) return false;
-    describe_transfer(in, stay, &work);
+    describe_transfer(c, in, stay, &work);
     in->region = region;
     in->box = *box_of(c, s);
     in->src[0] = c->held[s].buffer;

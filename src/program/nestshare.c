@@ -55,11 +55,11 @@ void tw_joint_settle_residents(const tw_joint *joint, tw_nest *nest)
 
 /* ---- what is placed ---- */
 
-typedef struct block { /* a slot of a stay */
+typedef struct block { /* a slot of a stay; of a window that slides, all of its circular buffer */
     const tw_stay *stay;
     int slot;
     bool early;
-    int64_t size; /* with what its alignment takes */
+    int64_t units, size; /* without and with what its alignment takes */
 } block;
 
 typedef struct packer {
@@ -102,6 +102,9 @@ static bool is_weights(const packer *p, const tw_stay *s)
     return false;
 }
 
+/* How many stretches of addresses its buffers are: a circular one is one. */
+static int n_blocks(const tw_stay *s) { return s->slides ? (int)tw_min(1, s->slots) : (int)s->slots; }
+
 static tw_status list_blocks(packer *p)
 {
     int64_t n = 0;
@@ -111,8 +114,9 @@ static tw_status list_blocks(packer *p)
     TW_ALLOC(p->scratch, p->order, n + 1);
     for (int i = 0; i < p->joint->n_stays; i++) {
         const tw_stay *s = p->joint->stay[i];
-        for (int slot = 0; s->memory == p->memory && s->size > 0 && slot < s->slots; slot++)
-            p->block[p->n++] = (block){s, slot, false, tw_cdiv(s->size, p->align) * p->align};
+        int64_t units = tw_stay_units(s, s->slides ? s->slots : 1);
+        for (int slot = 0; s->memory == p->memory && s->size > 0 && slot < n_blocks(s); slot++)
+            p->block[p->n++] = (block){s, slot, false, units, tw_cdiv(units, p->align) * p->align};
     }
     return TW_OK;
 }
@@ -168,7 +172,7 @@ static void list_items(packer *p)
 {
     for (int i = 0; i < p->n; i++) {
         const block *b = &p->block[i];
-        p->segment[i] = (tw_pack_segment){b->stay->since - b->early, b->stay->until + 1, 0, b->stay->size};
+        p->segment[i] = (tw_pack_segment){b->stay->since - b->early, b->stay->until + 1, 0, b->units};
         p->item[i] = (tw_pack_item){.segment = &p->segment[i], .n_segments = 1, .align = p->align, .fixed = -1};
     }
 }
@@ -255,6 +259,16 @@ static tw_status find_addresses(packer *p, tw_diag *diag)
     return fits ? TW_OK : solve(p, diag);
 }
 
+/* The buffers of a circular one lie behind each other without gaps. */
+static void lay_block(const block *b, int64_t offset, tw_buffer *buffer)
+{
+    const tw_stay *s = b->stay;
+    int n = s->slides ? (int)s->slots : 1;
+    for (int k = 0; k < n; k++)
+        for (int lane = 0; lane < s->lanes; lane++)
+            buffer[s->first + (b->slot + k) * s->lanes + lane].offset = offset + tw_stay_units(s, k);
+}
+
 static tw_status pack(packer *p, tw_buffer *buffer, tw_diag *diag)
 {
     TW_TRY(list_blocks(p));
@@ -263,11 +277,9 @@ static tw_status pack(packer *p, tw_buffer *buffer, tw_diag *diag)
     TW_ALLOC(p->scratch, p->offset, p->n + 1);
     TW_ALLOC(p->scratch, p->load, p->joint->n_ranks);
     TW_TRY(find_addresses(p, diag));
-    for (int i = 0; i < p->n; i++) {
-        const tw_stay *s = p->block[i].stay;
-        for (int lane = 0; lane < s->lanes; lane++)
-            buffer[s->first + p->block[i].slot * s->lanes + lane].offset = p->offset[i];
-    }
+    for (int b = 0; b < p->joint->n_buffers; b++)
+        if (buffer[b].memory == p->memory) buffer[b].offset = 0; /* where empty ones stay */
+    for (int i = 0; i < p->n; i++) lay_block(&p->block[i], p->offset[i], buffer);
     p->joint->used[p->memory] = p->height;
     p->joint->shares[p->memory] = p->joint->any_shares = true;
     return TW_OK;
@@ -305,13 +317,14 @@ static tw_status count_gives(const tw_joint *joint, int32_t *n_gives, tw_arena *
     return TW_OK;
 }
 
-typedef struct owner { /* of a stretch of addresses: the last buffer that was there */
+typedef struct owner { /* of a stretch of addresses: the last that was there */
     int64_t lo, hi;
-    int32_t buffer;
+    int32_t buffer, n; /* one buffer or, of a circular one, all of them: what comes may lie anywhere in it */
 } owner;
 
 typedef struct succession { /* of the addresses of one memory */
     const tw_joint *joint;
+    const int32_t *n_gives; /* how often each buffer is given back */
     int n, room;
     owner *owner, *next;
     int n_pairs, pair_room;
@@ -336,23 +349,33 @@ static tw_status add_pair(succession *s, int32_t from, int32_t to)
     return TW_OK;
 }
 
-/* The buffer becomes the owner of its addresses. */
-static tw_status take_over(succession *s, int32_t b)
+/* Every buffer of the heir waits for every one that lies at its addresses. */
+static tw_status add_pairs(succession *s, const owner *heir)
 {
-    const tw_buffer *buffer = &s->joint->buffer[b];
-    int64_t lo = buffer->offset, hi = lo + buffer->size;
+    for (int32_t to = heir->buffer; to < heir->buffer + heir->n; to++)
+        for (int i = 0; i < s->n && s->n_gives[to] > 0; i++) {
+            const owner *o = &s->owner[i];
+            for (int32_t from = o->buffer; o->hi > heir->lo && o->lo < heir->hi && from < o->buffer + o->n; from++)
+                if (s->n_gives[from] > 0) TW_TRY(add_pair(s, from, to));
+        }
+    return TW_OK;
+}
+
+/* It becomes the owner of its addresses. */
+static tw_status take_over(succession *s, owner heir)
+{
     int n = 0;
+    TW_TRY(add_pairs(s, &heir));
     for (int i = 0; i < s->n; i++) {
         owner o = s->owner[i];
-        if (o.hi <= lo || o.lo >= hi) {
+        if (o.hi <= heir.lo || o.lo >= heir.hi) {
             s->next[n++] = o;
             continue;
         }
-        TW_TRY(add_pair(s, o.buffer, b));
-        if (o.lo < lo) s->next[n++] = (owner){o.lo, lo, o.buffer};
-        if (o.hi > hi) s->next[n++] = (owner){hi, o.hi, o.buffer};
+        if (o.lo < heir.lo) s->next[n++] = (owner){o.lo, heir.lo, o.buffer, o.n};
+        if (o.hi > heir.hi) s->next[n++] = (owner){heir.hi, o.hi, o.buffer, o.n};
     }
-    s->next[n++] = (owner){lo, hi, b};
+    s->next[n++] = heir;
     owner *old = s->owner;
     s->owner = s->next;
     s->next = old;
@@ -360,16 +383,25 @@ static tw_status take_over(succession *s, int32_t b)
     return TW_OK;
 }
 
+static bool is_given(const succession *s, int32_t first, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (s->n_gives[first + k] > 0) return true;
+    return false;
+}
+
 /* The buffers of a memory in the order of the groups: of what overlaps one lives before the other. */
-static tw_status follow_memory(succession *s, int memory, const int32_t *n_gives)
+static tw_status follow_memory(succession *s, int memory)
 {
     const tw_joint *joint = s->joint;
     s->n = 0;
     for (int i = 0; i < joint->n_stays; i++) {
         const tw_stay *stay = joint->stay[i];
-        for (int slot = 0; stay->memory == memory && stay->size > 0 && slot < stay->slots; slot++) {
-            int32_t b = stay->first + slot * stay->lanes;
-            if (n_gives[b] > 0) TW_TRY(take_over(s, b));
+        int n = stay->slides ? (int)stay->slots : 1;
+        for (int k = 0; stay->memory == memory && stay->size > 0 && k < n_blocks(stay); k++) {
+            int32_t b = stay->first + k * stay->lanes;
+            int64_t lo = joint->buffer[b].offset;
+            if (is_given(s, b, n)) TW_TRY(take_over(s, (owner){lo, lo + tw_stay_units(stay, n), b, n}));
         }
     }
     return TW_OK;
@@ -402,8 +434,9 @@ static tw_status find_heirs(tw_joint *joint, const tw_work *work)
     TW_ALLOC(work->scratch, s.owner, 2 * joint->n_buffers + 1);
     TW_ALLOC(work->scratch, s.next, 2 * joint->n_buffers + 1);
     TW_TRY(count_gives(joint, n_gives, work->scratch));
+    s.n_gives = n_gives;
     for (int m = 1; m < joint->platform->n_memories; m++)
-        if (joint->shares[m]) TW_TRY(follow_memory(&s, m, n_gives));
+        if (joint->shares[m]) TW_TRY(follow_memory(&s, m));
     return keep_pairs(joint, &s, work->arena);
 }
 

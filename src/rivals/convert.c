@@ -1,11 +1,19 @@
 /* src/rivals/convert.c - other tools' machines and layers as files of ours. */
 #include "rivals/convert.h"
+#include "rivals/stream/cores.h"
+#include "rivals/stream/machine.h"
 
 #include <string.h>
 
-tw_status tw_rival_machine_print(const tw_rival *rival, tw_levels_kind kind, tw_diag *diag, tw_text *out)
+tw_status tw_rival_machine_print(const tw_rival *rival, tw_levels_kind kind, tw_work work, tw_text *out)
 {
+    tw_diag *diag = work.diag;
     tw_levels levels;
+    if (rival->cores && kind == TW_LEVELS_MANAGED) return tw_hda_print(rival->cores->hda, work.scratch, diag, out);
+    if (rival->cores)
+        return tw_diag_error(
+            diag, rival->cores->hda->loc,
+            "a machine with several cores is converted as a whole; 'levels' are those of one core");
     TW_TRY(tw_levels_of(rival, 0, kind, diag, &levels));
     return tw_levels_print_machine(rival, 0, &levels, diag, out);
 }
@@ -40,6 +48,49 @@ static bool is_countable(const tw_einsum *e, const tw_einsum_operand *x)
     return true;
 }
 
+static void extents_of(const tw_rival *rival, int layer, int operand, int64_t *extent)
+{
+    const tw_rival_layer *l = &rival->layer[layer];
+    const tw_einsum_operand *x = &l->einsum->operand[operand];
+    for (int r = 0; r < x->n_ranks; r++) {
+        int64_t reach = tw_einsum_reach(&x->rank[r], l->einsum->extent);
+        extent[r] = rival->tool->extent_of ? tw_min(reach, rival->tool->extent_of(l, operand, r)) : reach;
+    }
+}
+
+static int result_number(const tw_einsum *e)
+{
+    int o = 0;
+    while (o + 1 < e->n_operands && !e->operand[o].updated) o++;
+    return o;
+}
+
+/* The layer that makes what the operand reads, axis by axis and bit by bit; -1: none. */
+static int maker_of(const tw_rival *rival, int layer, int operand)
+{
+    const tw_einsum *e = rival->layer[layer].einsum;
+    const tw_einsum_operand *x = &e->operand[operand];
+    int64_t own[TW_RIVAL_RANKS], made[TW_RIVAL_RANKS];
+    int from = rival->layer[layer].made_by - 1;
+    if (from < 0 || x->updated || operand == tw_einsum_weights(e)) return -1;
+    const tw_einsum *maker = rival->layer[from].einsum;
+    int o = result_number(maker);
+    if (maker->operand[o].bits != x->bits || maker->operand[o].n_ranks != x->n_ranks) return -1;
+    extents_of(rival, layer, operand, own);
+    extents_of(rival, from, o, made);
+    return memcmp(own, made, (size_t)x->n_ranks * sizeof *own) == 0 ? from : -1;
+}
+
+static void print_maker(const tw_rival *rival, int maker, tw_text *out)
+{
+    const tw_einsum *e = rival->layer[maker].einsum;
+    tw_text_printf(out, "tensor: ");
+    tw_print_our_name(e->name, out);
+    tw_text_printf(out, ".");
+    tw_print_our_loop(e->operand[result_number(e)].name, out);
+    tw_text_printf(out, ", ");
+}
+
 static tw_status print_operand(const tw_rival *rival, int layer, int operand, tw_diag *diag, tw_text *out)
 {
     const tw_rival_layer *l = &rival->layer[layer];
@@ -55,12 +106,13 @@ static tw_status print_operand(const tw_rival *rival, int layer, int operand, tw
                              TW_EXTENT_MAX);
     tw_text_printf(out, "      ");
     tw_print_our_loop(x->name, out);
-    tw_text_printf(out, ": {dtype: %s, %sat: [", type, operand == tw_einsum_weights(e) ? "role: weights, " : "");
+    tw_text_printf(out, ": {");
+    if (maker_of(rival, layer, operand) >= 0) print_maker(rival, maker_of(rival, layer, operand), out);
+    tw_text_printf(out, "dtype: %s, %sat: [", type, operand == tw_einsum_weights(e) ? "role: weights, " : "");
+    extents_of(rival, layer, operand, extent);
     for (int r = 0; r < x->n_ranks; r++) {
-        int64_t reach = tw_einsum_reach(&x->rank[r], e->extent);
-        extent[r] = rival->tool->extent_of ? tw_min(reach, rival->tool->extent_of(l, operand, r)) : reach;
         tw_text_printf(out, "%s", r ? ", " : "");
-        print_rank(e, &x->rank[r], (reach - extent[r]) / 2, out);
+        print_rank(e, &x->rank[r], (tw_einsum_reach(&x->rank[r], e->extent) - extent[r]) / 2, out);
     }
     tw_text_printf(out, "], shape: [");
     for (int r = 0; r < x->n_ranks; r++) tw_text_printf(out, "%s%" PRId64, r ? ", " : "", extent[r]);
@@ -80,12 +132,7 @@ static tw_status print_operands(const tw_rival *rival, int layer, bool updated, 
     return TW_OK;
 }
 
-static const tw_einsum_operand *result_of(const tw_einsum *e)
-{
-    for (int o = 0; o < e->n_operands; o++)
-        if (e->operand[o].updated) return &e->operand[o];
-    return &e->operand[0];
-}
+static const tw_einsum_operand *result_of(const tw_einsum *e) { return &e->operand[result_number(e)]; }
 
 static void print_loops(const tw_einsum *e, tw_text *out)
 {
@@ -129,9 +176,16 @@ static tw_status print_layer(const tw_rival *rival, int layer, tw_diag *diag, tw
 
 tw_status tw_rival_workload_print(const tw_rival *rival, tw_diag *diag, tw_text *out)
 {
-    tw_text_printf(out, "# Written by 'tilewright convert'. Layers stand on their own: tensors that one makes and "
-                        "another reads are not joined.\n"
-                        "workload: layers\nops:\n");
+    tw_rival whole = *rival;
+    if (rival->cores) whole.layer = rival->cores->whole; /* not what one core runs of them */
+    rival = &whole;
+    if (rival->n_layers == 0)
+        return tw_diag_error(diag, rival->cores ? rival->cores->hda->loc : (tw_loc){0}, "no workload was given");
+    tw_text_printf(
+        out,
+        "# Written by 'tilewright convert'. What one layer makes and another reads is one tensor where both have "
+        "the same axes.\n"
+        "workload: layers\nops:\n");
     for (int i = 0; i < rival->n_layers; i++) TW_TRY(print_layer(rival, i, diag, out));
     return TW_OK;
 }

@@ -4,7 +4,7 @@
 #include "rivals/levels.h"
 
 /* The machine for the first layer, see levels.h. TW_ERR_INPUT where an operand has no memory but the outermost. */
-TW_NODISCARD tw_status tw_rival_machine_print(const tw_rival *rival, tw_levels_kind kind, tw_diag *diag,
+TW_NODISCARD tw_status tw_rival_machine_print(const tw_rival *rival, tw_levels_kind kind, tw_work work,
                                               tw_text *out);
 /* All layers as described operators. TW_ERR_INPUT where elements have a width that no type has. */
 TW_NODISCARD tw_status tw_rival_workload_print(const tw_rival *rival, tw_diag *diag, tw_text *out);

@@ -40,7 +40,7 @@ static double access_bits(const tw_rival_memory *m)
     return most > 0 && m->block_words <= 1 ? most : (double)(m->word_bits * m->block_words);
 }
 
-static double pj_per_byte(const tw_rival_memory *m)
+double tw_levels_pj_per_byte(const tw_rival_memory *m)
 {
     return (m->read_pj + m->write_pj) / 2 / (access_bits(m) / 8);
 }
@@ -80,7 +80,7 @@ static void fold(const tw_rival *rival, int layer, tw_levels *out)
         all.bytes = tw_min(all.bytes + bytes, bytes_most);
         if (bytes < most) continue;
         most = bytes;
-        all.pj = pj_per_byte(&h->memory[m]);
+        all.pj = tw_levels_pj_per_byte(&h->memory[m]);
     }
     out->n = 1;
     out->level[0] = all;
@@ -159,17 +159,18 @@ tw_status tw_levels_of(const tw_rival *rival, int layer, tw_levels_kind kind, tw
     *out = (tw_levels){.kind = kind};
     for (int m = 1; m < h->n_memories; m++) {
         unsigned holds = residents(rival, layer, m);
-        if (holds == 0 || (kind == TW_LEVELS_MANAGED && is_private(&h->memory[m]))) continue;
+        if (holds == 0 || (kind != TW_LEVELS_ALL && is_private(&h->memory[m]))) continue;
         if (out->n == TW_LEVELS_MOST)
             return tw_diag_error(diag, h->memory[m].loc,
                                  "a machine of ours has at most %d memories inside of the outermost",
                                  TW_LEVELS_MOST);
-        out->level[out->n++] = (tw_level_of){m, holds, bytes_of(&h->memory[m]), pj_per_byte(&h->memory[m])};
+        out->level[out->n++] =
+            (tw_level_of){m, holds, bytes_of(&h->memory[m]), tw_levels_pj_per_byte(&h->memory[m])};
     }
     if (kind == TW_LEVELS_ALL && rival->layer[layer].nest) sort_by_nest(&rival->layer[layer], out);
     bool shared = false;
-    for (int l = -1; l < out->n; l++) shared |= splits_port(rival, layer, out, l);
-    if (kind == TW_LEVELS_MANAGED && (!is_complete(rival, layer, out) || shared)) fold(rival, layer, out);
+    for (int l = kind == TW_LEVELS_CORE ? 0 : -1; l < out->n; l++) shared |= splits_port(rival, layer, out, l);
+    if (kind != TW_LEVELS_ALL && (!is_complete(rival, layer, out) || shared)) fold(rival, layer, out);
     return check(rival, layer, out, diag);
 }
 
@@ -186,7 +187,7 @@ static double point_pj(const tw_rival *rival, int layer, const tw_levels *levels
         double bits = (double)(x->partial_bits > 0 ? x->partial_bits : x->bits);
         int m = h->n_memories - 1;
         while (m > 0 && !(residents(rival, layer, m) >> o & 1)) m--;
-        if (m == 0 || (levels->kind == TW_LEVELS_MANAGED && !is_private(&h->memory[m]))) continue;
+        if (m == 0 || (levels->kind != TW_LEVELS_ALL && !is_private(&h->memory[m]))) continue;
         pj += (h->memory[m].read_pj + (x->updated ? h->memory[m].write_pj : 0)) * bits / access_bits(&h->memory[m]);
     }
     return pj;
@@ -218,7 +219,7 @@ static bool print_roles(const tw_einsum *e, unsigned operands, tw_text *out)
     return true;
 }
 
-static void print_level_name(const tw_rival *rival, const tw_levels *levels, int level, tw_text *out)
+void tw_levels_print_name(const tw_rival *rival, const tw_levels *levels, int level, tw_text *out)
 {
     int m = level < 0 ? 0 : levels->level[level].memory;
     if (m < 0)
@@ -227,16 +228,16 @@ static void print_level_name(const tw_rival *rival, const tw_levels *levels, int
         tw_print_our_name(rival->machine->memory[m].name, out);
 }
 
+/* What stands before the lines of a list: those of a core are further in. */
+static const char *indent(const tw_levels *levels) { return levels->kind == TW_LEVELS_CORE ? "    " : ""; }
+
 static tw_status print_memories(const tw_rival *rival, int layer, const tw_levels *levels, tw_diag *diag,
                                 tw_text *out)
 {
     const tw_einsum *e = rival->layer[layer].einsum;
-    tw_text_printf(out, "memories:\n  - {name: ");
-    print_level_name(rival, levels, -1, out);
-    tw_text_printf(out, ", size: unlimited, energy: %.3f pJ}\n", pj_per_byte(&rival->machine->memory[0]));
     for (int l = 0; l < levels->n; l++) {
-        tw_text_printf(out, "  - {name: ");
-        print_level_name(rival, levels, l, out);
+        tw_text_printf(out, "%s  - {name: ", indent(levels));
+        tw_levels_print_name(rival, levels, l, out);
         tw_text_printf(out, ", size: %" PRId64 ", holds: ", levels->level[l].bytes);
         if (!print_roles(e, levels->level[l].holds, out))
             return tw_diag_error(
@@ -274,11 +275,13 @@ static int64_t pair_rate(const tw_rival *rival, const tw_levels *levels, const p
                        in ? TW_WAY_READ_DOWN : TW_WAY_WRITE_DOWN);
     double b = inner < 0 ? 0 : rate_of(&h->memory[inner], p->operands, in ? TW_WAY_WRITE_UP : TW_WAY_READ_UP);
     double rate = a > 0 && b > 0 ? fmin(a, b) : fmax(a, b);
+    if (p->outer < 0 && levels->most_bytes > 0)
+        rate = rate > 0 ? fmin(rate, (double)levels->most_bytes) : (double)levels->most_bytes;
     return rate > 0 ? (int64_t)fmax(1, rate) : 1 << 20;
 }
 
 /* Whether reads and writes of the outer memory take turns. */
-static bool takes_turns(const tw_rival_memory *m)
+bool tw_levels_take_turns(const tw_rival_memory *m)
 {
     for (int i = 0; i < m->n_ports; i++)
         if (m->port[i].kind == TW_RIVAL_BOTH) return true;
@@ -289,13 +292,16 @@ static void print_mover(const tw_rival *rival, int layer, const tw_levels *level
                         const char *carries, tw_text *out)
 {
     bool in = strcmp(carries, "out") != 0;
-    tw_text_printf(out, "  - {name: %s_", strcmp(carries, "both") == 0 ? "port" : in ? "fill" : "drain");
-    print_level_name(rival, levels, p->inner, out);
+    tw_text_printf(out, "%s  - {name: %s_", indent(levels),
+                   strcmp(carries, "both") == 0 ? "port"
+                   : in                         ? "fill"
+                                                : "drain");
+    tw_levels_print_name(rival, levels, p->inner, out);
     if (p->outer >= 0) tw_text_printf(out, "_%d", p->outer);
     tw_text_printf(out, ", between: [");
-    print_level_name(rival, levels, p->outer, out);
+    tw_levels_print_name(rival, levels, p->outer, out);
     tw_text_printf(out, ", ");
-    print_level_name(rival, levels, p->inner, out);
+    tw_levels_print_name(rival, levels, p->inner, out);
     tw_text_printf(out, "], carries: %s, ", carries);
     if (strcmp(carries, "both") == 0) tw_text_printf(out, "prefetch: all, ");
     tw_text_printf(out, "roles: ");
@@ -311,7 +317,7 @@ static void print_pair(const tw_rival *rival, int layer, const tw_levels *levels
     for (int o = 0; o < e->n_operands; o++)
         if (e->operand[o].updated) results |= 1u << o;
     bool inputs = p->operands & ~results, sums = p->operands & results;
-    if (takes_turns(outer) && inputs && sums) {
+    if (tw_levels_take_turns(outer) && inputs && sums) {
         print_mover(rival, layer, levels, p, "both", out);
         return;
     }
@@ -331,17 +337,19 @@ static void print_movers(const tw_rival *rival, int layer, const tw_levels *leve
         }
 }
 
-static void print_array(const tw_rival *rival, int layer, const tw_levels *levels, tw_text *out)
+static void print_array(const tw_rival *rival, int layer, const tw_levels *levels, const char *computes,
+                        tw_text *out)
 {
     const tw_hierarchy *h = rival->machine;
     const tw_einsum *e = rival->layer[layer].einsum;
+    const char *in = indent(levels);
     int at = levels->n - 1;
     for (int o = 0; o < e->n_operands; o++)
         while (e->operand[o].updated && !(levels->level[at].holds >> o & 1)) at--;
-    tw_text_printf(out, "  - name: array\n    computes: [multiply-add, add, max]\n    memory: ");
-    print_level_name(rival, levels, at, out);
-    tw_text_printf(out, "\n    accumulate: fused\n    energy: %.3f pJ\n    cost: {array: {",
-                   point_pj(rival, layer, levels));
+    tw_text_printf(out, "%s  - name: array\n%s    computes: [%s]\n%s    memory: ", in, in, computes, in);
+    tw_levels_print_name(rival, levels, at, out);
+    tw_text_printf(out, "\n%s    accumulate: fused\n%s    energy: %.3f pJ\n%s    cost: {array: {", in, in,
+                   point_pj(rival, layer, levels), in);
     if (h->n_axes == 0) tw_text_printf(out, "lane: 1"); /* a single multiplier */
     for (int a = 0; a < h->n_axes; a++) {
         tw_text_printf(out, "%s", a ? ", " : "");
@@ -351,14 +359,31 @@ static void print_array(const tw_rival *rival, int layer, const tw_levels *level
     tw_text_printf(out, "}}\n");
 }
 
+static tw_status check_axes(const tw_hierarchy *h, tw_diag *diag)
+{
+    enum { AXES = 4 };
+    if (h->n_axes <= AXES) return TW_OK;
+    return tw_diag_error(diag, h->memory[0].loc, "the array has %d dimensions; one of ours has at most %d",
+                         h->n_axes, AXES);
+}
+
+tw_status tw_levels_print_core(const tw_rival *rival, const tw_levels *levels, const char *computes, tw_diag *diag,
+                               tw_text *out)
+{
+    TW_TRY(check_axes(rival->machine, diag));
+    tw_text_printf(out, "    memories:\n");
+    TW_TRY(print_memories(rival, 0, levels, diag, out));
+    tw_text_printf(out, "    engines:\n");
+    print_movers(rival, 0, levels, out);
+    print_array(rival, 0, levels, computes, out);
+    return TW_OK;
+}
+
 tw_status tw_levels_print_machine(const tw_rival *rival, int layer, const tw_levels *levels, tw_diag *diag,
                                   tw_text *out)
 {
-    enum { AXES = 4 };
     const tw_hierarchy *h = rival->machine;
-    if (h->n_axes > AXES)
-        return tw_diag_error(diag, h->memory[0].loc, "the array has %d dimensions; one of ours has at most %d",
-                             h->n_axes, AXES);
+    TW_TRY(check_axes(h, diag));
     tw_text_printf(out, "# Written by 'tilewright convert', see docs/design/rivals.md.\n");
     tw_text_printf(out, levels->level[0].memory < 0 ? "# One memory stands for all that is on chip.\n"
                         : levels->kind == TW_LEVELS_ALL
@@ -366,10 +391,12 @@ tw_status tw_levels_print_machine(const tw_rival *rival, int layer, const tw_lev
                             : "# What is private to parts of the array is in the energy of a point.\n");
     tw_text_printf(out, "machine: ");
     tw_print_our_name(h->name, out);
-    tw_text_printf(out, "\nunit: byte\ntiming: async\n");
+    tw_text_printf(out, "\nunit: byte\ntiming: async\nmemories:\n  - {name: ");
+    tw_levels_print_name(rival, levels, -1, out);
+    tw_text_printf(out, ", size: unlimited, energy: %.3f pJ}\n", tw_levels_pj_per_byte(&h->memory[0]));
     TW_TRY(print_memories(rival, layer, levels, diag, out));
     tw_text_printf(out, "engines:\n");
     print_movers(rival, layer, levels, out);
-    print_array(rival, layer, levels, out);
+    print_array(rival, layer, levels, "multiply-add, add, max", out);
     return TW_OK;
 }

@@ -17,7 +17,9 @@
 #define TW_RIVALS_LEVELS_H
 #include "rivals/rival.h"
 
-typedef enum tw_levels_kind { TW_LEVELS_MANAGED, TW_LEVELS_ALL } tw_levels_kind;
+/* CORE: one core of several, whose movers share ports of the outermost memory: like MANAGED, but nothing has to be one memory for the sake
+ * of that port. */
+typedef enum tw_levels_kind { TW_LEVELS_MANAGED, TW_LEVELS_ALL, TW_LEVELS_CORE } tw_levels_kind;
 
 enum { TW_LEVELS_MOST = 7 }; /* memories of ours inside of the outermost     */
 typedef struct tw_level_of {
@@ -28,6 +30,7 @@ typedef struct tw_level_of {
 } tw_level_of;
 typedef struct tw_levels {
     tw_levels_kind kind;
+    int64_t most_bytes; /* per cycle between the outermost memory and the others; 0: what their ports let pass */
     int n;
     tw_level_of level[TW_LEVELS_MOST]; /* outermost first, without memory 0 */
 } tw_levels;
@@ -43,6 +46,16 @@ void tw_print_our_loop(const char *name, tw_text *out);
  * outermost, or there are more memories than ours may have. */
 TW_NODISCARD tw_status tw_levels_of(const tw_rival *rival, int layer, tw_levels_kind kind, tw_diag *diag,
                                     tw_levels *out);
+/* Energy of a byte of a memory, mean of reading and writing it. */
+double tw_levels_pj_per_byte(const tw_rival_memory *memory);
+/* The name that a level's memory has in ours; -1: the outermost one. */
+void tw_levels_print_name(const tw_rival *rival, const tw_levels *levels, int level, tw_text *out);
+/* Whether reads and writes of a memory take turns at a port. */
+bool tw_levels_take_turns(const tw_rival_memory *memory);
+/* The memories and engines of a core with these levels (of layer 0), as the rest of its entry in a machine file. `computes` lists what the array
+ * computes. */
+TW_NODISCARD tw_status tw_levels_print_core(const tw_rival *rival, const tw_levels *levels, const char *computes,
+                                            tw_diag *diag, tw_text *out);
 /* The machine with these levels, for the operands of the layer. */
 TW_NODISCARD tw_status tw_levels_print_machine(const tw_rival *rival, int layer, const tw_levels *levels,
                                                tw_diag *diag, tw_text *out);

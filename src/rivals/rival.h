@@ -13,7 +13,8 @@ typedef struct tw_rival_layer {
     const tw_einsum *einsum;
     const tw_loopnest *nest; /* NULL: the files do not map it                   */
     tw_loc loc;              /* of the mapping, or of the layer                 */
-    const void *extra;       /* what its tool alone knows: constraints, hints   */
+    int made_by;       /* 1 + the layer whose result it reads as activations; 0: none, or it is not known which */
+    const void *extra; /* what its tool alone knows: constraints, hints   */
 } tw_rival_layer;
 
 typedef struct tw_rival_tool tw_rival_tool;
@@ -23,12 +24,14 @@ struct tw_rival {
     const tw_hierarchy *machine;
     int n_layers;
     const tw_rival_layer *layer;
+    const struct tw_cores *cores; /* of which `machine` is one, see stream/cores.h; NULL: there is one */
 };
 
 typedef struct tw_rival_file { /* one file: a tree, or a network */
     const char *name;
     const tw_node *root;        /* NULL: a network */
     const tw_graph_file *graph; /* NULL: a tree    */
+    const char *reference;      /* as another file names it; NULL: it was given */
 } tw_rival_file;
 
 struct tw_rival_tool {
@@ -52,15 +55,19 @@ struct tw_rival_tool {
     /* The files with the nest that the tool itself would choose for a layer without one; NULL: it chooses none, and what is not
      * mapped cannot be counted. */
     tw_status (*choose)(const tw_rival *rival, int layer, tw_work work, const tw_rival **out);
-    bool repeats_keys; /* a key that is there twice is read with a warning, and the last one counts */
+    bool repeats_keys;         /* a key that is there twice is read with a warning, and the last one counts */
+    const tw_rival_tool *base; /* a tool whose files may be among its own; NULL: none              */
 };
-extern const tw_rival_tool tw_timeloop_tool, tw_zigzag_tool;
+extern const tw_rival_tool tw_timeloop_tool, tw_zigzag_tool, tw_stream_tool;
 
-/* The tool with these rules, NULL: none. */
+/* The tool that counts by these rules, NULL: none. */
 const tw_rival_tool *tw_rival_tool_for(tw_rules rules);
 /* The tool that knows the file, NULL: none. */
 const tw_rival_tool *tw_rival_tool_of(const tw_node *root);
 TW_NODISCARD tw_status tw_rival_read(const tw_rival_file *file, int n, tw_work work, tw_rival *out);
+
+/* The entry of a map, NULL: there is none, or it is no map. */
+const tw_node *tw_rival_entry(const tw_node *map, const char *key);
 
 /* The sums of an account's lines and parts are its totals, and nothing is negative. */
 TW_NODISCARD tw_status tw_account_check(const tw_account *account, tw_diag *diag);

@@ -138,11 +138,11 @@ static bool raise_traffic(tw_view *v, int m, tw_traffic_bound *all, int64_t *ene
     return *crossed < INT64_MAX && *energy < INT64_MAX;
 }
 
-void tw_part_least(const tw_space *s, const tw_part *p, tw_least *out)
+void tw_part_least(const tw_space *s, const tw_part *p, tw_part_bounds *out)
 {
     tw_view v;
     tw_traffic_bound all = {{0}, {0}};
-    *out = (tw_least){.cycles_by = TW_BOUND_COMPUTE, .cycles_at = -1};
+    *out = (tw_part_bounds){.cycles_by = TW_BOUND_COMPUTE, .cycles_at = -1};
     tw_view_of(s, p, out, &v);
     out->feasible = fits(&v);
     out->feasible = out->feasible && add_traffic(&v, &all);
@@ -154,7 +154,7 @@ void tw_part_least(const tw_space *s, const tw_part *p, tw_least *out)
         tw_view_raise(&v, movement_cycles(&v, m), TW_BOUND_MOVEMENT, tw_machine_mover(s->machine, m));
 }
 
-void tw_part_bound(const tw_space *s, const tw_goals *goals, const tw_least *least, tw_part *part)
+void tw_part_bound(const tw_space *s, const tw_goals *goals, const tw_part_bounds *least, tw_part *part)
 {
     const tw_goal *first = &goals->goal[0];
     part->bound = tw_goals_value(goals, &least->cost);

@@ -20,14 +20,14 @@
 #define TW_SEARCH_BOUND_H
 #include "search/space.h"
 
-typedef struct tw_least {
+typedef struct tw_part_bounds {
     tw_outcome cost;     /* each figure is a lower bound on its own               */
     bool feasible;       /* false: nothing of the part fits                       */
     tw_closer cycles_by; /* what gives cost.cycles                                */
     int cycles_at;       /* engine, -1: none                                      */
     int64_t execs;       /* executions                                            */
     int64_t short_by;    /* not feasible: units that are missing at least         */
-} tw_least;
+} tw_part_bounds;
 
 /* What does not depend on the part: fills points_inside, least and movement of the space. */
 TW_NODISCARD tw_status tw_space_measure(tw_space *space, tw_arena *scratch);
@@ -37,11 +37,11 @@ const tw_pair *tw_space_pair(const tw_space *space, int loop, int other, int64_t
 bool tw_part_tighten(const tw_space *space, tw_part *part);
 /* Whether some tile of an input may lie wholly in padding. */
 bool tw_part_is_hollow(const tw_space *space, const tw_part *part);
-void tw_part_least(const tw_space *space, const tw_part *part, tw_least *out);
+void tw_part_least(const tw_space *space, const tw_part *part, tw_part_bounds *out);
 /* Lockstep: executions, first loads and last stores alone, without the rows between executions. */
 void tw_part_unpaused(const tw_space *space, const tw_part *part, int64_t *ticks, int64_t *cycles);
 /* The value, and in part->closer and ->at what gives the first objective. */
-void tw_part_bound(const tw_space *space, const tw_goals *goals, const tw_least *least, tw_part *part);
+void tw_part_bound(const tw_space *space, const tw_goals *goals, const tw_part_bounds *least, tw_part *part);
 
 /* Units that `count` buffers of `units` each take per operand, as the layout puts them: those of `first` before the others. */
 int64_t tw_stacked(const int64_t *count, const int64_t *units, int n, int64_t align, unsigned first);

@@ -304,7 +304,7 @@ static bool take_part(void *user, tw_part *part)
         if (!tw_heap_push(&t->heap, part)) t->status = TW_ERR_NOMEM;
         return t->status == TW_OK;
     }
-    tw_least least = {0};
+    tw_part_bounds least = {0};
     if (tw_part_tighten(all->space, part)) tw_part_least(all->space, part, &least);
     if (!least.feasible) {
         t->closed[TW_BOUND_CAPACITY]++;
@@ -617,7 +617,7 @@ static tw_status open_frames(branch *b)
         }
         b->part_size =
             tw_max(b->part_size, (int64_t)(sizeof *p + (size_t)b->space->frame[i].n_vars * sizeof *p->var));
-        tw_least least;
+        tw_part_bounds least;
         tw_part_least(b->space, p, &least);
         if (least.feasible) {
             tw_part_bound(b->space, b->goals, &least, p);
@@ -1037,7 +1037,7 @@ static tw_status list_blocks(branch *b, int most, block *list, int *n)
     for (int i = 0; i < b->space->n_frames; i++)
         for (int k = 0; *n < most && tw_blocks_have(b->space, i, k); k++) {
             tw_part *part;
-            tw_least least;
+            tw_part_bounds least;
             TW_TRY(tw_blocks_part(b->space, i, k, &part));
             if (!part) continue;
             tw_part_least(b->space, part, &least);

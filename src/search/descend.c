@@ -180,7 +180,7 @@ static bool is_allowed(const state *st, const tw_part *p)
 static bool look(state *st)
 {
     const tw_space *s = st->d->space;
-    tw_least least = {0};
+    tw_part_bounds least = {0};
     st->d->looks--;
     tw_part_least(s, st->next, &least);
     if (!least.feasible) return false;
@@ -258,7 +258,7 @@ static void shrink(state *st)
     const tw_space *s = st->d->space;
     begin_step(st);
     for (int i = 0; i < 64 * TW_MAX_LOOPS && !is_over(st); i++) {
-        tw_least least = {0};
+        tw_part_bounds least = {0};
         tw_part_least(s, st->next, &least);
         if (least.feasible && is_allowed(st, st->next)) {
             look(st);

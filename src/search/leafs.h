@@ -10,11 +10,11 @@ typedef struct tw_leaf {
     bool exhaustive, quick;
     bool counted; /* no objective depends on time, and the transfers are known by a formula */
     const tw_judge *judge;
-    tw_least least;    /* of the part  */
-    tw_op_map map;     /* buffers open */
-    int64_t n_found;   /* mappings that fit                       */
-    int64_t n_refused; /* those that do not                       */
-    int64_t n_better;  /* of those that were better than all before */
+    tw_part_bounds least; /* of the part  */
+    tw_op_map map;        /* buffers open */
+    int64_t n_found;      /* mappings that fit                       */
+    int64_t n_refused;    /* those that do not                       */
+    int64_t n_better;     /* of those that were better than all before */
 } tw_leaf;
 
 /* Simulates a whole mapping and hands the value over. */

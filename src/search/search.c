@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static double gap_of(double best, double bound) { return best > bound && best > 0 ? (best - bound) / best : 0; }
 
@@ -608,7 +609,7 @@ static tw_status least_of_frames(const tw_space *s, const tw_goals *goals, bool 
     *any = false;
     for (int i = 0; i < s->n_frames; i++) {
         bool empty;
-        tw_least least;
+        tw_part_bounds least;
         tw_part *part = tw_part_of_frame(s, i, &empty);
         if (!part) return TW_ERR_NOMEM;
         if (!empty) tw_part_least(s, part, &least);
@@ -659,4 +660,10 @@ const char *tw_closer_name(tw_closer closer)
         [TW_BOUND_MOVEMENT] = "movement", [TW_BOUND_ROWS] = "rows",       [TW_BOUND_PEAK] = "peak",
         [TW_BOUND_ENERGY] = "energy",     [TW_BOUND_RELAXED] = "relaxed"};
     return name[closer];
+}
+
+int tw_search_threads(const tw_search_options *options)
+{
+    int64_t cores = options->n_threads > 0 ? options->n_threads : sysconf(_SC_NPROCESSORS_ONLN);
+    return (int)tw_clamp(cores, 1, TW_MAX_THREADS);
 }

@@ -78,6 +78,8 @@ typedef struct tw_search { /* what is searched */
 /* TW_INFEASIBLE when nothing fits. The front is made in `arena`. */
 TW_NODISCARD tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_found *found,
                                     tw_search_record *result);
+/* How many threads the options ask for: as many as there are cores unless they say a number. */
+int tw_search_threads(const tw_search_options *options);
 /* What every mapping costs at least, as far as is known before anything is searched. TW_INFEASIBLE: none fits. */
 TW_NODISCARD tw_status tw_search_floor(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_goal_value *out);
 #endif

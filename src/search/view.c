@@ -239,7 +239,7 @@ void tw_view_slots(const tw_view *v, int m, int64_t count[TW_MAX_OPERANDS], int6
     }
 }
 
-void tw_view_of(const tw_space *s, const tw_part *p, tw_least *out, tw_view *v)
+void tw_view_of(const tw_space *s, const tw_part *p, tw_part_bounds *out, tw_view *v)
 {
     v->out = out;
     look(s, p, v);

@@ -37,7 +37,7 @@ typedef struct tw_view { /* of a part */
     int64_t points;                               /* that are executed                              */
     bool hollow; /* tiles of inputs may lie wholly in padding, and are then not moved                    */
     bool skips;  /* and so may executions: see tw_space.leaves_out                                       */
-    tw_least *out;
+    tw_part_bounds *out;
     /* of each tiled level */
     int64_t lo_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];     /* of a tile of the lengths in lo           */
     int64_t slot_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* of a buffer: its largest tile may have less padding
@@ -51,7 +51,7 @@ typedef struct tw_view { /* of a part */
 } tw_view;
 
 /* `out` may be NULL when nothing is raised. */
-void tw_view_of(const tw_space *space, const tw_part *part, tw_least *out, tw_view *view);
+void tw_view_of(const tw_space *space, const tw_part *part, tw_part_bounds *out, tw_view *view);
 int64_t tw_view_units(const tw_view *v, int operand, const int64_t *len);
 /* The same of the tile that is executed first, at the lowest index of every loop; 0: all of it may be padding. */
 int64_t tw_view_first_units(const tw_view *v, int operand, const int64_t *len);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine/discipline.h"
 #include "program/flowcursor.h"
 
 typedef struct record { /* one instruction, and the command that it is part of */
@@ -108,7 +109,8 @@ static tw_status refuse(const schedule *s)
 /* A window has room by the order of the windows, which buffers without number do not have. */
 static tw_status refuse_slides(const schedule *s)
 {
-    if (!s->program->flow->any_slides) return TW_OK;
+    const tw_flow *flow = s->program->flow;
+    if (!flow->any_slides) return TW_OK;
     return tw_diag_error(s->diag, s->program->map->loc, "'%s' has no injection schedule: windows of it slide",
                          s->program->op->name);
 }
@@ -382,7 +384,7 @@ tw_status tw_injection_run(const tw_program *program, int64_t n_instrs, const tw
     tw_diag *diag = work->diag;
     bool plain = asked->options->plain;
     schedule s = {.program = program, .machine = program->machine, .diag = diag};
-    if (!program->flow)
+    if (!tw_discipline_of(program->machine)->credits)
         return tw_diag_error(diag, program->op->loc,
                              "injection times are those of async machines, '%s' is lockstep",
                              program->machine->name);

@@ -27,7 +27,7 @@ typedef struct runner {
     bool brief;
     bool freed;          /* something that groups wait for has come since they were looked at          */
     int n_awake, *awake; /* groups that are not held up, in their order */
-    int *open;           /* per tensor: groups that make it and have commands left                     */
+    int *open;           /* per root tensor: groups that make some of it and have commands left        */
     bool any_resident;
     int *readers;    /* per resident tensor: groups that are not done with it                      */
     int32_t *left;   /* per buffer: times that it is still given back; NULL: none share addresses  */
@@ -54,6 +54,11 @@ static bool is_elsewhere(const runner *r, const tw_instr *in, int32_t buffer)
     return buffer >= 0 && r->joint->buffer[buffer].group != in->group;
 }
 
+static int resident_root(const runner *r, int32_t buffer)
+{
+    return r->joint->model->tensor[r->joint->buffer[buffer].operand].root;
+}
+
 /* Whether the next command of the group has to wait until others have come: who loads or reads what other groups make, until these have no
  * commands left, and who takes a buffer for the first time for the last use of those whose addresses it has. */
 static bool is_held_up(const runner *r, int g)
@@ -62,7 +67,7 @@ static bool is_held_up(const runner *r, int g)
     const tw_instr *in = &s->event[s->next].instr;
     if (in->op == TW_LOAD && in->crosses && r->open[in->tile] > 0) return true;
     for (int i = 0; i < in->n_src && r->any_resident; i++)
-        if (is_elsewhere(r, in, in->src[i]) && r->open[r->joint->buffer[in->src[i]].operand] > 0) return true;
+        if (is_elsewhere(r, in, in->src[i]) && r->open[resident_root(r, in->src[i])] > 0) return true;
     return r->before && in->takes && r->before[in->dst] > 0;
 }
 
@@ -76,12 +81,13 @@ static void look(runner *r, int g)
 static void count_open(runner *r, int g, int n)
 {
     const tw_nest *nest = &r->joint->nest[g];
+    const tw_tensor *tensor = r->joint->model->tensor;
     int output = tw_joint_output(r->joint, g);
-    r->open[output] += n;
+    r->open[tensor[output].root] += n;
     for (int s = 0; s < nest->n_stays; s++) {
         const tw_stay *stay = &nest->stay[s];
         bool leaves = stay->drain >= 0 && stay->tensor != output;
-        if (leaves || (stay->stays && stay->from == TW_FROM_TENSOR)) r->open[stay->tensor] += n;
+        if (leaves || (stay->stays && stay->from == TW_FROM_TENSOR)) r->open[tensor[stay->tensor].root] += n;
     }
 }
 

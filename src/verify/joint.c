@@ -44,7 +44,11 @@ static tw_status check_inside(tw_joint_judge *j, int group, int op)
     bool read = false, outside = false;
     for (int i = 0; i < j->in.model->n_ops; i++)
         for (int o = 0; o < tw_op_output(&j->in.model->op[i]); o++) {
-            if (j->in.model->op[i].operand[o].tensor != tensor) continue;
+            int seen = j->in.model->op[i].operand[o].tensor;
+            if (!tw_tensors_share(j->in.model, seen, tensor)) continue;
+            if (is_in_group(j, group, i) && seen != tensor)
+                tw_fault_set(&j->fault, "group '%s': '%s' reads '%s' in another shape", j->in.group[group].name,
+                             j->in.model->op[i].name, j->in.model->tensor[tensor].name);
             read |= is_in_group(j, group, i);
             outside |= !is_in_group(j, group, i);
         }
@@ -72,7 +76,8 @@ static tw_status init_tensors(tw_joint_judge *j)
         for (int a = 0; a < is->shape.n_axes; a++) is->shape.axis[a].extent = model->tensor[t].extent[a];
     }
     for (int i = 0; i < model->n_ops; i++)
-        j->tensor[model->op[i].operand[tw_op_output(&model->op[i])].tensor].maker = i;
+        j->tensor[model->tensor[model->op[i].operand[tw_op_output(&model->op[i])].tensor].root].maker = i;
+    for (int t = 0; t < model->n_tensors; t++) j->tensor[t].maker = j->tensor[model->tensor[t].root].maker;
     return TW_OK;
 }
 

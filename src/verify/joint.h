@@ -8,6 +8,16 @@
 #include "mapping/group.h"
 #include "verify/verify.h"
 
+/* Numbers to run on instead of drawn ones, and room for what becomes of them: dense, in the order of the elements. */
+typedef struct tw_joint_given {
+    const double *const *tensor; /* per tensor: of one that is its own root and that no operator makes   */
+    const tw_given *op;          /* per operator: what is held                                           */
+    double *const
+        *made; /* per tensor that an operator makes: what lies in memory 0 at the end or, of one that never
+                                    comes there, what executions made of it; written where `there` has 1 */
+    uint8_t *const *there; /* the same, per element; all 0 at first                                */
+} tw_joint_given;
+
 typedef struct tw_joint_input {
     const tw_model *model;
     const tw_platform *platform;
@@ -20,6 +30,7 @@ typedef struct tw_joint_input {
     const tw_claims *claims;     /* NULL: nothing is compared */
     const tw_deadline *deadline; /* that may end it; NULL: none */
     uint64_t seed;               /* of the numbers that it is executed on */
+    const tw_joint_given *given; /* NULL: they are drawn, and compared with a reference in the end */
     bool executes;
     tw_reference_fn reference; /* asked before the library's own, with `user`; NULL: nobody is */
     void *user;

@@ -178,7 +178,7 @@ typedef struct tw_joint_tensor {
     uint8_t *
         stored; /* made and read inside a group, and read outside: a bit for each element that was stored; else NULL */
     int64_t missing;   /* elements that were not */
-    int64_t stored_at; /* end of the last store to memory 0                       */
+    int64_t stored_at; /* of a root: end of the last store to its bytes in memory 0 */
     tw_operand shape;  /* axes alone                                              */
 } tw_joint_tensor;
 

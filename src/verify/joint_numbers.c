@@ -7,13 +7,6 @@
 
 /* ---- drawing ---- */
 
-static bool reads(const tw_op *op, int tensor)
-{
-    for (int o = 0; o < tw_op_output(op); o++)
-        if (op->operand[o].tensor == tensor) return true;
-    return false;
-}
-
 /* Numbers that suit one more reader. */
 static void suit(tw_draw *sum, const tw_draw *more, bool thins)
 {
@@ -28,7 +21,8 @@ static tw_draw draw_for(const tw_joint_judge *j, int tensor)
     tw_draw sum = {.amplitude = 4, .scale = 1, .density = 1};
     for (int i = 0; i < j->in.model->n_ops; i++) {
         const tw_op *op = &j->in.model->op[i];
-        if (reads(op, tensor)) suit(&sum, &j->runner->op[i].draw, op->operand[0].tensor == tensor);
+        if (tw_op_reads_bytes(j->in.model, op, tensor))
+            suit(&sum, &j->runner->op[i].draw, tw_tensors_share(j->in.model, op->operand[0].tensor, tensor));
     }
     return sum;
 }
@@ -36,13 +30,51 @@ static tw_draw draw_for(const tw_joint_judge *j, int tensor)
 void tw_joint_tame(const tw_joint_judge *j, int tensor, double *value, int64_t n)
 {
     tw_dtype dtype = j->in.model->tensor[tensor].dtype;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !j->in.given; i++) {
         uint64_t state = 0;
         double x = value[i] == 0 ? 0 : value[i];
         if (!isnan(x)) memcpy(&state, &x, sizeof state);
         state ^= j->in.seed;
         value[i] = tw_draw_one(&j->runner->stock[tensor].draw, dtype, &state);
     }
+}
+
+/* The numbers of a tensor that nobody makes. */
+static void fill(tw_joint_judge *j, int tensor, int64_t n)
+{
+    tw_joint_stock *s = &j->runner->stock[tensor];
+    const tw_tensor *is = &j->in.model->tensor[tensor];
+    uint64_t state = j->in.seed + (uint64_t)tensor * UINT64_C(0x632be59bd9b4e019);
+    if (j->in.given && !j->in.given->tensor[tensor]) return; /* nobody reads it */
+    for (int64_t i = 0; i < n; i++)
+        s->value[i] = j->in.given ? j->in.given->tensor[tensor][i] : tw_draw_one(&s->draw, is->dtype, &state);
+    int64_t fits = tw_numbers_pack(is->dtype, s->value, n, s->place.data); /* what is drawn fits */
+    if (fits < n)
+        tw_fault_set(&j->fault, "element %" PRId64 " of '%s' is %g, which type %s does not hold", fits, is->name,
+                     s->value[fits], tw_dtype_name(is->dtype));
+}
+
+/* Bytes of another tensor, seen in its own shape. */
+static void init_view(tw_joint_judge *j, int tensor)
+{
+    tw_joint_stock *s = &j->runner->stock[tensor];
+    const tw_tensor *is = &j->in.model->tensor[tensor];
+    const tw_joint_stock *root = &j->runner->stock[is->root];
+    int64_t skipped = is->offset * tw_dtype_bytes(is->dtype),
+            bytes = tw_tensor_elems(is) * tw_dtype_bytes(is->dtype);
+    if (!root->place.data) return; /* it is never there */
+    if (skipped + bytes > root->place.room || is->dtype != root->place.dtype) {
+        tw_fault_set(&j->fault, "'%s' reaches beyond the bytes that it is a view of", is->name);
+        return;
+    }
+    *s = *root;
+    s->place.operand = tensor;
+    s->place.shape = &j->tensor[tensor].shape;
+    s->place.room = bytes;
+    s->place.region = tw_verify_whole(&j->tensor[tensor].shape);
+    s->place.data += skipped;
+    if (s->place.shadow) s->place.shadow += skipped;
+    if (s->value) s->value += is->offset;
 }
 
 static tw_status init_tensor(tw_joint_judge *j, int tensor)
@@ -52,7 +84,8 @@ static tw_status init_tensor(tw_joint_judge *j, int tensor)
     const tw_operand *shape = &j->tensor[tensor].shape;
     int64_t n = tw_tensor_elems(is), bytes = n * tw_dtype_bytes(is->dtype);
     s->draw = draw_for(j, tensor);
-    for (int i = 0; i < j->in.model->n_ops; i++) s->is_read |= reads(&j->in.model->op[i], tensor);
+    for (int i = 0; i < j->in.model->n_ops; i++)
+        s->is_read |= tw_op_reads_bytes(j->in.model, &j->in.model->op[i], tensor);
     if (j->tensor[tensor].absent) return TW_OK;
     s->place = (tw_place){.buffer = -1,
                           .operand = tensor,
@@ -66,10 +99,18 @@ static tw_status init_tensor(tw_joint_judge *j, int tensor)
         TW_ALLOC(j->arena, s->place.shadow, bytes);
         return TW_OK;
     }
-    uint64_t state = j->in.seed + (uint64_t)tensor * UINT64_C(0x632be59bd9b4e019);
     TW_ALLOC(j->arena, s->value, n);
-    for (int64_t i = 0; i < n; i++) s->value[i] = tw_draw_one(&s->draw, is->dtype, &state);
-    (void)tw_numbers_pack(is->dtype, s->value, n, s->place.data); /* what is drawn fits */
+    fill(j, tensor, n);
+    return TW_OK;
+}
+
+static tw_status init_tensors(tw_joint_judge *j)
+{
+    const tw_tensor *tensor = j->in.model->tensor;
+    for (int t = 0; t < j->in.model->n_tensors; t++)
+        if (tensor[t].root == t) TW_TRY(init_tensor(j, t));
+    for (int t = 0; t < j->in.model->n_tensors; t++)
+        if (tensor[t].root != t) init_view(j, t);
     return TW_OK;
 }
 
@@ -123,15 +164,29 @@ tw_status tw_joint_draw(tw_joint_judge *j)
     for (int i = 0; i < j->in.model->n_ops; i++) {
         tw_maths *m = &j->runner->op[i];
         m->value.deadline = j->in.deadline;
-        if (!tw_maths_init(m, j->in.model, &j->in.model->op[i], true, j->arena) ||
-            !tw_maths_hold(m, j->in.seed + (uint64_t)i, NULL, j->arena))
+        if (!tw_maths_init(m, j->in.model, &j->in.model->op[i], !j->in.given, j->arena) ||
+            !tw_maths_hold(m, j->in.seed + (uint64_t)i, j->in.given ? &j->in.given->op[i] : NULL, j->arena))
             return TW_ERR_NOMEM;
     }
-    for (int t = 0; t < j->in.model->n_tensors; t++) TW_TRY(init_tensor(j, t));
+    TW_TRY(init_tensors(j));
     return init_buffers(j);
 }
 
 /* ---- completing ---- */
+
+/* What was made of a tensor that never comes to memory 0, for those who gave the numbers. */
+static void tell_made(const tw_joint_judge *j, int tensor, const tw_region *region, const double *value)
+{
+    const tw_operand *shape = &j->tensor[tensor].shape;
+    if (!j->in.given || !j->tensor[tensor].absent || !j->in.given->made[tensor]) return;
+    tw_region whole = tw_verify_whole(shape);
+    tw_runs r = tw_runs_of(shape, region, &whole, 1);
+    do {
+        memcpy(&j->in.given->made[tensor][tw_runs_offset(&r)], value, (size_t)r.bytes * sizeof *value);
+        memset(&j->in.given->there[tensor][tw_runs_offset(&r)], 1, (size_t)r.bytes);
+        value += r.bytes;
+    } while (tw_runs_next(&r));
+}
 
 int64_t tw_joint_complete(const tw_joint_judge *j, int op, const tw_region *region, double *value, int64_t n)
 {
@@ -145,12 +200,13 @@ int64_t tw_joint_complete(const tw_joint_judge *j, int op, const tw_region *regi
     }
     int64_t fits = tw_numbers_round(j->in.model->tensor[tensor].dtype, value, n);
     if (fits == n && j->tensor[tensor].inside) tw_joint_tame(j, tensor, value, n);
+    if (fits == n) tell_made(j, tensor, region, value);
     return fits;
 }
 
 /* ---- the reference ---- */
 
-/* What the operator makes of the tensors as they should be; `is` gets its output as the others read it. */
+/* What the operator makes of the tensors as they should be; `is`, of root tensors, gets its output as the others read it. */
 static tw_status refer_to(tw_joint_judge *j, int number, double **is, const char **who, int64_t *elements)
 {
     const tw_maths *m = &j->runner->op[number];
@@ -159,29 +215,49 @@ static tw_status refer_to(tw_joint_judge *j, int number, double **is, const char
     const tw_tensor *made = &j->in.model->tensor[tensor];
     int64_t n = tw_tensor_elems(made);
     const tw_referee by = {j->in.reference, j->in.user, j->in.model, j->in.deadline};
-    double *got;
-    for (int o = 0; o < output; o++) input[o] = is[m->op.operand[o].tensor];
-    TW_ALLOC(j->arena, is[tensor], n);
+    double *got, *out;
+    for (int o = 0; o < output; o++) {
+        const tw_tensor *seen = &j->in.model->tensor[m->op.operand[o].tensor];
+        input[o] = is[seen->root] + seen->offset;
+    }
+    if (!is[made->root]) TW_ALLOC(j->arena, is[made->root], tw_tensor_elems(&j->in.model->tensor[made->root]));
+    out = is[made->root] + made->offset;
     TW_ALLOC(j->arena, got, n);
-    *who = tw_refer(&by, m, input, is[tensor]);
+    *who = tw_refer(&by, m, input, out);
     if (!*who) return TW_ERR_NOMEM;
-    int64_t fits = tw_numbers_round(made->dtype, is[tensor], n);
+    int64_t fits = tw_numbers_round(made->dtype, out, n);
     if (fits < n)
-        tw_fault_set(&j->fault, "'%s' makes the value %g, which type %s does not hold", m->op.name,
-                     is[tensor][fits], tw_dtype_name(made->dtype));
+        tw_fault_set(&j->fault, "'%s' makes the value %g, which type %s does not hold", m->op.name, out[fits],
+                     tw_dtype_name(made->dtype));
     else if (!j->tensor[tensor].absent)
-        tw_compare(&j->fault, &j->runner->stock[tensor].place, made->name, 0, is[tensor], got);
+        tw_compare(&j->fault, &j->runner->stock[tensor].place, made->name, 0, out, got);
     if (!j->tensor[tensor].absent) *elements += n;
-    if (j->runner->stock[tensor].is_read) tw_joint_tame(j, tensor, is[tensor], n);
+    if (j->runner->stock[tensor].is_read) tw_joint_tame(j, tensor, out, n);
     return TW_OK;
+}
+
+/* What lies in memory 0 in the end is handed over as it is. */
+static void hand_over(tw_joint_judge *j)
+{
+    for (int i = 0; i < j->in.model->n_ops && !j->fault.set; i++) {
+        int tensor = j->in.model->op[i].operand[tw_op_output(&j->in.model->op[i])].tensor;
+        const tw_tensor *is = &j->in.model->tensor[tensor];
+        if (j->tensor[tensor].absent || !j->in.given->made[tensor]) continue;
+        tw_compare(&j->fault, &j->runner->stock[tensor].place, is->name, 0, NULL, j->in.given->made[tensor]);
+        memset(j->in.given->there[tensor], 1, (size_t)tw_tensor_elems(is));
+    }
 }
 
 tw_status tw_joint_refer(tw_joint_judge *j, const char **who, int64_t *elements)
 {
     double **is;
+    if (j->in.given) {
+        hand_over(j);
+        return TW_OK;
+    }
     TW_ALLOC(j->arena, is, j->in.model->n_tensors);
     for (int t = 0; t < j->in.model->n_tensors; t++)
-        if (j->tensor[t].maker < 0) is[t] = j->runner->stock[t].value;
+        if (j->tensor[t].maker < 0 && j->in.model->tensor[t].root == t) is[t] = j->runner->stock[t].value;
     for (int i = 0; i < j->in.model->n_ops && !j->fault.set; i++) TW_TRY(refer_to(j, i, is, who, elements));
     return TW_OK;
 }

@@ -394,7 +394,8 @@ static void note_target(const tw_joint_at *s)
     const tw_joint_todo *todo = s->todo;
     if (todo->dst < 0) {
         tw_joint_tensor *t = &s->j->tensor[s->tensor];
-        t->stored_at = tw_max(t->stored_at, s->event->end_cycle);
+        tw_joint_tensor *root = &s->j->tensor[s->j->in.model->tensor[s->tensor].root];
+        root->stored_at = tw_max(root->stored_at, s->event->end_cycle);
         if (t->stored) note_stored(t, &todo->region, 0, 0);
         return;
     }

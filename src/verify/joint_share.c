@@ -25,6 +25,17 @@ static bool displace(const tw_joint_at *s, const tw_buffer *old, tw_joint_slot *
     return true;
 }
 
+/* All of the circular buffer that it is a part of: new rows may come anywhere in it. */
+static tw_buffer room_of(const tw_joint_judge *j, const tw_buffer *b)
+{
+    tw_buffer whole = *b;
+    if (!b->circular) return whole;
+    const tw_joint_hold *h = &j->group[b->group].hold[j->hold_of[b - j->in.buffer]];
+    whole.offset = j->in.buffer[h->first].offset;
+    whole.size = tw_table_units(j->known.scene, h->first, h->slots);
+    return whole;
+}
+
 bool tw_joint_check_heir(const tw_joint_at *s, tw_joint_hold *h, tw_joint_slot *slot)
 {
     const tw_buffer *mine = &s->j->in.buffer[s->at.instr->dst];
@@ -32,9 +43,12 @@ bool tw_joint_check_heir(const tw_joint_at *s, tw_joint_hold *h, tw_joint_slot *
         return tw_fault_at(&s->at, "takes buffer %s, whose addresses a later group has",
                            tw_joint_buffer_name(s->j, s->at.instr->dst, -1).text);
     if (!s->j->shares || slot->given >= 0) return true;
+    const tw_buffer here = room_of(s->j, mine);
     for (int i = 0; i < s->j->in.n_buffers; i++) {
         const tw_buffer *b = &s->j->in.buffer[i];
-        if (b == mine || b->lane != 0 || b->size == 0 || mine->size == 0 || !tw_table_overlap(mine, b)) continue;
+        if (b == mine || b->lane != 0) continue;
+        const tw_buffer there = room_of(s->j, b);
+        if (here.size == 0 || there.size == 0 || !tw_table_overlap(&here, &there)) continue;
         if (s->j->group[b->group].rank < s->j->group[h->group].rank && !displace(s, b, slot)) return false;
     }
     return true;

@@ -27,6 +27,17 @@ static int first_reader(const tw_joint_judge *j, int tensor)
     return -1;
 }
 
+/* Whether an operator has another view of the tensor's bytes. */
+static bool is_seen_otherwise(const tw_joint_judge *j, int tensor)
+{
+    for (int i = 0; i < j->in.model->n_ops; i++)
+        for (int o = 0; o < j->in.model->op[i].n_operands; o++) {
+            int seen = j->in.model->op[i].operand[o].tensor;
+            if (seen != tensor && tw_tensors_share(j->in.model, seen, tensor)) return true;
+        }
+    return false;
+}
+
 void tw_joint_note_residents(tw_joint_judge *j)
 {
     for (int t = 0; t < j->in.model->n_tensors; t++) j->tensor[t].loader = -1;
@@ -45,6 +56,9 @@ void tw_joint_note_residents(tw_joint_judge *j)
             makers == 0 && j->tensor[r->tensor].maker < 0 ? first_reader(j, r->tensor) : -1;
         if (makers != 1 && j->tensor[r->tensor].loader < 0)
             tw_fault_set(&j->fault, "'%s' stays, and is not made by one group",
+                         j->in.model->tensor[r->tensor].name);
+        if (is_seen_otherwise(j, r->tensor))
+            tw_fault_set(&j->fault, "'%s' stays, and somebody sees it in another shape",
                          j->in.model->tensor[r->tensor].name);
         j->tensor[r->tensor].home = r->memory;
         j->tensor[r->tensor].absent = makers == 1 && !j->in.model->tensor[r->tensor].is_output;

@@ -38,26 +38,31 @@ static void check_neighbours(tw_joint_judge *j, const tw_buffer *a, const tw_buf
                      tw_joint_buffer_name(j, (int)(a - scene->buffer), -1).text);
 }
 
+static const tw_joint_hold *hold_at(const tw_joint_judge *j, const tw_buffer *b)
+{
+    return &j->group[b->group].hold[j->hold_of[b - j->in.buffer]];
+}
+
+/* What the alignment adds behind so many units. */
+static int64_t slack(int64_t align, int64_t units) { return (align - units % align) % align; }
+
 /* Whether the buffers of a memory, in the order of groups, tensors and slots, would fit one behind the other: all but the last with what
- * the alignment adds to them. */
+ * the alignment adds to them, a circular one as one. */
 static bool has_room(const tw_joint_judge *j, int memory)
 {
     const tw_memory *m = &j->in.platform->memory[memory].is;
     const tw_buffer *last = NULL;
-    int64_t sum = 0, align = tw_max(1, m->align);
+    int64_t sum = 0, align = tw_max(1, m->align), behind = 0;
     for (int i = 0; i < j->in.n_buffers; i++) {
         const tw_buffer *b = &j->in.buffer[i];
-        if (b->memory != memory || b->lane > 0 || b->size == 0) continue;
-        if (!tw_ckd_add(sum, b->size, &sum) || !tw_ckd_add(sum, (align - b->size % align) % align, &sum))
-            return false;
-        if (!last || is_before(last, b)) last = b;
+        if (b->memory != memory || b->lane > 0 || b->size == 0 || (b->circular && b->slot > 0)) continue;
+        int64_t units = b->circular ? tw_table_units(j->known.scene, i, hold_at(j, b)->slots) : b->size;
+        if (!tw_ckd_add(sum, units, &sum) || !tw_ckd_add(sum, slack(align, units), &sum)) return false;
+        if (last && !is_before(last, b)) continue;
+        last = b;
+        behind = slack(align, units);
     }
-    return !last || sum - (align - last->size % align) % align <= m->size;
-}
-
-static const tw_joint_hold *hold_at(const tw_joint_judge *j, const tw_buffer *b)
-{
-    return &j->group[b->group].hold[j->hold_of[b - j->in.buffer]];
+    return sum - behind <= m->size;
 }
 
 /* Of two that overlap, one was given back for good before the other's group begins. */
@@ -80,6 +85,15 @@ static void check_sharers(tw_joint_judge *j, const tw_buffer **order, int n)
     }
 }
 
+/* The buffers of a circular one lie behind each other without gaps, wherever that is. */
+static void check_ring(tw_joint_judge *j, const tw_buffer *b)
+{
+    if (!b->circular || b->slot == 0 || b[-1].offset + b[-1].size == b->offset) return;
+    tw_fault_set(&j->fault,
+                 "layout: buffer %s lies at %" PRId64 ", the one before it in the circle ends at %" PRId64,
+                 tw_joint_buffer_name(j, (int)(b - j->in.buffer), -1).text, b->offset, b[-1].offset + b[-1].size);
+}
+
 static tw_status check_addresses(tw_joint_judge *j)
 {
     const tw_buffer **order;
@@ -91,6 +105,7 @@ static tw_status check_addresses(tw_joint_judge *j)
         if (a && (a->memory != b->memory || a->lane != b->lane)) a = NULL;
         if (b->memory != memory) in_line = has_room(j, memory = b->memory);
         j->shares |= !in_line;
+        if (!in_line) check_ring(j, b);
         if (!in_line)
             check_sharers(j, order + i, n - i);
         else if (a && tw_table_overlap(a, b))

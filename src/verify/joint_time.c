@@ -58,12 +58,18 @@ static bool wait_for(const tw_joint_at *s, int buffer, int tensor, const char *w
                        tw_joint_buffer_name(s->j, buffer, tensor).text, what, until);
 }
 
+/* When the last of the bytes of the tensor at hand came to memory 0. */
+static int64_t stored_at(const tw_joint_at *s)
+{
+    return s->j->tensor[s->j->in.model->tensor[s->tensor].root].stored_at;
+}
+
 static bool check_source(const tw_joint_at *s, int index)
 {
     const tw_joint_source *src = &s->todo->src[index];
     tw_region region = s->todo->region;
     if (s->at.instr->op == TW_EXEC && !src->run) return true;
-    if (!src->run) return wait_for(s, -1, s->tensor, "stored", s->j->tensor[s->tensor].stored_at);
+    if (!src->run) return wait_for(s, -1, s->tensor, "stored", stored_at(s));
     if (s->at.instr->op == TW_EXEC && !tw_verify_hull(s->op->op, index, &s->todo->box, &region)) return true;
     return wait_for(s, s->at.instr->src[index], -1, "written",
                     there(s, src->hold, slot_of(s, src->hold, src->run), &region));
@@ -90,7 +96,7 @@ static void find_moments(tw_joint_at *s)
         if (src->run)
             s->moments.data = tw_max(s->moments.data, slot_of(s, src->hold, src->run)->latest);
         else if (s->at.instr->op != TW_EXEC)
-            s->moments.data = tw_max(s->moments.data, s->j->tensor[s->tensor].stored_at);
+            s->moments.data = tw_max(s->moments.data, stored_at(s));
     }
     if (todo->dst >= 0 && !todo->takes)
         s->moments.data = tw_max(s->moments.data, tw_max(target_of(s)->read, target_of(s)->latest));

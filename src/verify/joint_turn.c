@@ -31,12 +31,14 @@ struct tw_joint_turns {
 };
 
 /* Whether a group makes the tensor for others. */
-static bool makes(const tw_joint_group *g, int tensor)
+static bool makes(const tw_joint_judge *j, const tw_joint_group *g, int tensor)
 {
     const tw_op *driver = g->op[g->n_ops - 1].op;
     for (int h = 0; h < g->n_holds; h++)
-        if (g->hold[h].maker >= 0 && g->hold[h].tensor == tensor && g->hold[h].outer == -1) return true;
-    return driver->operand[tw_op_output(driver)].tensor == tensor;
+        if (g->hold[h].maker >= 0 && tw_tensors_share(j->in.model, g->hold[h].tensor, tensor) &&
+            g->hold[h].outer == -1)
+            return true;
+    return tw_tensors_share(j->in.model, driver->operand[tw_op_output(driver)].tensor, tensor);
 }
 
 tw_joint_turns *tw_joint_turns_new(tw_joint_judge *j)
@@ -68,7 +70,7 @@ static bool waits_for(const tw_joint_at *s, int k)
 {
     const tw_instr *i = s->at.instr;
     if (k == s->group->number) return false;
-    if (i->op == TW_LOAD && i->src[0] == -1 && makes(&s->j->group[k], s->tensor)) return true;
+    if (i->op == TW_LOAD && i->src[0] == -1 && makes(s->j, &s->j->group[k], s->tensor)) return true;
     for (int n = 0; n < i->n_src && n < TW_MAX_OPERANDS; n++)
         if (tw_joint_owner(s, n) == k) return true;
     return false;

@@ -226,7 +226,7 @@ TEST(every_advice_about_a_mapping_gives_what_it_promised)
 {
     uint64_t rng = tw_test_seed();
     counts c = {0};
-    for (int i = 0, rounds = async_rounds(150); i < rounds; i++) {
+    for (int i = 0, rounds = tw_test_rounds(150); i < rounds; i++) {
         tw_context *ctx = tw_context_new();
         async_random r = async_random_make(&rng, (async_wish){.max_steps = 60});
         tw_arena *arena = tw_arena_new();

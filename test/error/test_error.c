@@ -7,7 +7,7 @@
  *     # with WORKLOAD on MACHINE-FILE
  *
  * NAME.rival.yaml is a file of another tool; its first line names the files that it is read with, if there are any, and what is
- * read is counted:
+ * read is counted, or if it is a machine with several cores, its table:
  *
  *     # with FILE FILE
  *
@@ -20,6 +20,7 @@
 
 static const char *const kinds[] = {".machine.yaml", ".workload.yaml", ".mapping.yaml", ".oneline", ".rival.yaml"};
 enum { MACHINE, WORKLOAD, MAPPING, ONELINE, RIVAL, N_KINDS };
+enum { RIVAL_FILES = 8 };
 
 /* Length of the name before `ending`, 0 when the file does not end so. */
 static size_t stem(const char *file, const char *ending)
@@ -58,15 +59,15 @@ static tw_status run_oneline(tw_bench *b, const char *file, char *text)
 /* The files that the first line names, behind the case itself. */
 static int rival_files(tw_bench *b, const char *file, const char *text, tw_rival_text *out)
 {
-    char name[3][200];
-    const char *line = tw_arena_strndup(b->arena, text, strcspn(text, "\n"));
-    int n = sscanf(line, "# with %199s %199s %199s", name[0], name[1], name[2]);
+    char *line = tw_arena_strndup(b->arena, text, strcspn(text, "\n")), *rest = line + strlen("# with ");
+    int n = 1;
     out[0] = (tw_rival_text){file, text};
-    for (int i = 0; i < n; i++) {
-        const char *path = tw_arena_printf(b->arena, "%s", name[i]);
-        out[i + 1] = (tw_rival_text){path, tw_read_source(b, path)};
+    if (strncmp(line, "# with ", strlen("# with ")) != 0) return n;
+    for (const char *name = strsep(&rest, " "); name; name = strsep(&rest, " ")) {
+        CHECK(n < RIVAL_FILES);
+        out[n++] = (tw_rival_text){name, tw_read_source(b, name)};
     }
-    return n > 0 ? n + 1 : 1;
+    return n;
 }
 
 /* The messages of the context become those of the bench. */
@@ -79,11 +80,15 @@ static void take_messages(tw_context *ctx, tw_bench *b)
 static tw_status run_rival(tw_bench *b, const char *file, const char *text)
 {
     tw_context *ctx = tw_context_new();
-    tw_rival_text part[4];
+    tw_rival_text part[RIVAL_FILES];
     const tw_rival *rival;
     const tw_account *account;
+    const tw_core_table *table;
     tw_status status = tw_rival_parse(ctx, part, rival_files(b, file, text, part), &rival);
-    if (status == TW_OK) status = tw_rival_count(ctx, rival, 0, tw_rival_rules(rival), &account);
+    if (status == TW_OK && tw_rival_n_cores(rival) > 0)
+        status = tw_rival_table(ctx, rival, NULL, &table);
+    else if (status == TW_OK)
+        status = tw_rival_count(ctx, rival, 0, tw_rival_rules(rival), &account);
     take_messages(ctx, b);
     tw_context_free(ctx);
     return status == TW_INFEASIBLE ? TW_ERR_INPUT : status;

@@ -53,11 +53,11 @@ TEST(a_coordinate_that_nothing_depends_on_stays)
 
 TEST(the_weight_of_a_residual_is_the_slope_of_its_loss)
 {
-    static const tw_loss loss[] = {{TW_LOSS_HUBER, 0.7}, {TW_LOSS_TUKEY, 1.3}};
+    static const tw_robust loss[] = {{TW_ROBUST_HUBER, 0.7}, {TW_ROBUST_TUKEY, 1.3}};
     for (int l = 0; l < 2; l++)
         for (int i = -300; i <= 300; i++) {
             double r = i / 100.0 + 0.003, h = 1e-6;
-            double slope = (tw_loss_of(&loss[l], r + h) - tw_loss_of(&loss[l], r - h)) / (2 * h);
-            CHECK(fabs(slope - r * tw_loss_weight(&loss[l], r)) < 1e-5);
+            double slope = (tw_robust_of(&loss[l], r + h) - tw_robust_of(&loss[l], r - h)) / (2 * h);
+            CHECK(fabs(slope - r * tw_robust_weight(&loss[l], r)) < 1e-5);
         }
 }

@@ -1,4 +1,5 @@
 /* test/fuse/test_fuse.c - random workloads on random machines: groups are never worse than layers, are right, and keep their bound. */
+#include "fuse/fuse.h"
 #include "fuse/least.h"
 #include "plan/plan.h"
 #include "tw_test.h"
@@ -91,7 +92,7 @@ static void draw_workload(draw *d)
 }
 
 static tw_status plan_of(tw_context *ctx, const tw_model *model, const tw_machine *machine, bool layers,
-                         tw_measure measure, const tw_plan **out)
+                         tw_measure measure, int n_threads, const tw_plan **out)
 {
     const tw_objective objective = {.measure = measure};
     tw_search_options options = TW_SEARCH_OPTIONS_INIT;
@@ -99,7 +100,7 @@ static tw_status plan_of(tw_context *ctx, const tw_model *model, const tw_machin
     options.n_objectives = 1;
     options.groups = !layers;
     options.budget = 20000;
-    options.n_threads = 1;
+    options.n_threads = n_threads;
     return tw_plan_search(ctx, model, machine, &options, out);
 }
 
@@ -121,12 +122,12 @@ static bool check(uint64_t seed)
     tw_measure measure = toss(&d, 4) ? TW_ENERGY : TW_CYCLES;
     CHECK_EQ(tw_machine_parse(ctx, "m.yaml", d.machine, &machine), TW_OK);
     CHECK_EQ(tw_model_parse(ctx, "w.yaml", d.workload, &model), TW_OK);
-    bool any = plan_of(ctx, model, machine, true, measure, &layers) == TW_OK, grouped = false;
+    bool any = plan_of(ctx, model, machine, true, measure, 1, &layers) == TW_OK, grouped = false;
     if (any) {
         tw_least least;
         tw_arena *scratch = tw_arena_new();
         const tw_verdict *verdict;
-        CHECK_EQ(plan_of(ctx, model, machine, false, measure, &plan), TW_OK);
+        CHECK_EQ(plan_of(ctx, model, machine, false, measure, 1, &plan), TW_OK);
         CHECK_EQ(tw_least_of(model, machine, scratch, &least), TW_OK);
         grouped = plan->joint != NULL;
         bool good = value_of(plan, measure) <= value_of(layers, measure) && least.cycles <= plan->sum.cycles &&
@@ -147,10 +148,192 @@ static bool check(uint64_t seed)
 TEST(groups_are_right_and_never_worse_than_layers)
 {
     uint64_t random = tw_test_seed();
-    int n_grouped = 0;
-    for (int i = 0; i < 120; i++) n_grouped += check((uint64_t)tw_test_pick(&random, 1, INT64_MAX / 2));
-    print_message("%d of 120 in groups\n", n_grouped);
-    CHECK(n_grouped > 20);
+    int n_grouped = 0, n = tw_test_rounds(120);
+    for (int i = 0; i < n; i++) n_grouped += check((uint64_t)tw_test_pick(&random, 1, INT64_MAX / 2));
+    print_message("%d of %d in groups\n", n_grouped, n);
+    CHECK(n_grouped > n / 6);
+}
+
+static double cycles_alone(const void *user, double cycles, double energy_fj)
+{
+    (void)user;
+    (void)energy_fj;
+    return cycles;
+}
+
+/* The cycles of the groups that are found, 0: none are. */
+static int64_t cycles_found(const tw_model *model, const tw_machine *machine, bool no_slides)
+{
+    const tw_fuse_request request = {
+        .model = model, .machine = machine, .by = {cycles_alone, NULL}, .no_slides = no_slides, .n_threads = 1};
+    tw_arena *arena = tw_arena_new(), *scratch = tw_arena_new();
+    tw_diag diag = {.muted = true};
+    const tw_work work = {arena, scratch, &diag};
+    tw_fused fused;
+    tw_status status = tw_fuse_find(&request, &work, &fused);
+    CHECK(status == TW_OK || status == TW_INFEASIBLE);
+    tw_arena_free(arena);
+    tw_arena_free(scratch);
+    return status == TW_OK ? fused.cycles : 0;
+}
+
+/* Operators of the group that read the tensor. */
+static bool reads(const tw_model *model, const tw_group_map *group, int tensor)
+{
+    for (int k = 0; k < group->n_ops; k++)
+        for (int o = 0; o < tw_op_output(&model->op[group->op[k].op]); o++)
+            if (model->op[group->op[k].op].operand[o].tensor == tensor) return true;
+    return false;
+}
+
+/* Resident tensors that several groups read. */
+static int n_skipping(const tw_model *model, const tw_mapping *mapping)
+{
+    int n = 0;
+    for (int r = 0; r < mapping->n_residents; r++) {
+        int readers = 0;
+        for (int g = 0; g < mapping->n_groups; g++)
+            readers += reads(model, &mapping->group[g], mapping->resident[r].tensor);
+        n += readers > 1;
+    }
+    return n;
+}
+
+/* Softmax in four steps between two products: rows are whole, and nothing of the scores leaves the chip. */
+TEST(attention_is_one_group_over_rows)
+{
+    static const char
+        on[] = "machine: m\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited}\n"
+               "  - {name: l1, size: 12 KiB}\nengines:\n"
+               "  - {name: dma, between: [dram, l1], prefetch: all, cost: {latency: 0, per_cycle: 2}}\n"
+               "  - {name: mac, computes: [multiply-add, add, max, map], memory: l1, cost: {array: [8, 8]}}\n",
+        asked[] =
+            "workload: w\nops:\n"
+            "  - {name: score, op: matmul, shape: [40, 40, 8], dtype: f32, inputs: {ifm: q, w: k}, output: s}\n"
+            "  - {name: top, compute: max, loops: {i: 40, j: 40}, reduce: [j], reads: {s: {tensor: s, dtype: "
+            "f32, at: [i, j]}}, writes: {m: {tensor: m, dtype: f32, at: [i]}}}\n"
+            "  - {name: power, compute: map, loops: {i: 40, j: 40}, value: \"exp(s - m)\", reads: {s: {tensor: "
+            "s, dtype: f32, at: [i, j]}, m: {tensor: m, dtype: f32, at: [i]}}, writes: {e: {tensor: e, dtype: "
+            "f32, at: [i, j]}}}\n"
+            "  - {name: total, compute: add, loops: {i: 40, j: 40}, reduce: [j], reads: {e: {tensor: e, dtype: "
+            "f32, at: [i, j]}}, writes: {z: {tensor: z, dtype: f32, at: [i]}}}\n"
+            "  - {name: share, compute: map, loops: {i: 40, j: 40}, value: \"e / z\", reads: {e: {tensor: e, "
+            "dtype: f32, at: [i, j]}, z: {tensor: z, dtype: f32, at: [i]}}, writes: {p: {tensor: p, dtype: f32, "
+            "at: [i, j]}}}\n"
+            "  - {name: context, op: matmul, shape: [40, 8, 40], dtype: f32, inputs: {ifm: p, w: v}, output: "
+            "o}\n";
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan;
+    const tw_verdict *verdict;
+    CHECK_EQ(tw_machine_parse(ctx, "m.yaml", on, &machine), TW_OK);
+    CHECK_EQ(tw_model_parse(ctx, "w.yaml", asked, &model), TW_OK);
+    CHECK_EQ(plan_of(ctx, model, machine, false, TW_CYCLES, 1, &plan), TW_OK);
+    CHECK(plan->joint != NULL);
+    CHECK_EQ(plan->mapping->n_groups, 1);
+    CHECK(plan->mapping->group[0].n_cuts > 0);
+    CHECK_EQ(tw_plan_verify(ctx, plan, 0, NULL, &verdict), TW_OK);
+    CHECK(verdict->checked && verdict->equal);
+    tw_context_free(ctx);
+}
+
+/* The weights of a block do not fit at once, what comes into it does: it is still there when it is added. */
+TEST(what_a_residual_add_reads_stays_while_other_groups_run)
+{
+    static const char on[] =
+        "machine: m\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited}\n"
+        "  - {name: l1, size: 56 KiB}\nengines:\n"
+        "  - {name: dma, between: [dram, l1], prefetch: all, cost: {latency: 0, per_cycle: 2}}\n"
+        "  - {name: mac, computes: [multiply-add, add, max, map], memory: l1, cost: {array: [32, "
+        "8]}}\n";
+    draw d = {.random = 1};
+    tw_context *ctx = tw_context_new();
+    tw_arena *arena = tw_arena_new(), *scratch = tw_arena_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan;
+    const tw_verdict *verdict;
+    tw_fused fused;
+    tw_diag diag = {.muted = true};
+    const tw_work work = {arena, scratch, &diag};
+    add(d.workload, "workload: w\nops:\n");
+    for (int i = 0; i < 6; i++)
+        add(d.workload,
+            i % 3 == 2
+                ? "  - {name: o%d, op: add, shape: [64, 8, 8], dtype: i8, out_dtype: i8, inputs: {ifm: t%d, w: "
+                  "t%d}, output: t%d}\n"
+                : "  - {name: o%d, op: conv, shape: [64, 8, 8], out: 64, kernel: 3, pad: 1, dtype: i8, "
+                  "out_dtype: i8, accumulator: i32, inputs: {ifm: t%d, w: w%d}, output: t%d}\n",
+            i, i, i % 3 == 2 ? i - 2 : i, i + 1);
+    CHECK_EQ(tw_machine_parse(ctx, "m.yaml", on, &machine), TW_OK);
+    CHECK_EQ(tw_model_parse(ctx, "w.yaml", d.workload, &model), TW_OK);
+    const tw_fuse_request request = {
+        .model = model, .machine = machine, .by = {cycles_alone, NULL}, .n_threads = 1};
+    CHECK_EQ(tw_fuse_find(&request, &work, &fused), TW_OK);
+    CHECK(n_skipping(model, &fused.mapping) > 0);
+    CHECK_EQ(tw_plan_eval(ctx, model, machine, &fused.mapping, &plan), TW_OK);
+    CHECK_EQ(plan->sum.cycles, fused.cycles);
+    CHECK_EQ(tw_plan_verify(ctx, plan, 0, NULL, &verdict), TW_OK);
+    CHECK(verdict->checked && verdict->equal);
+    tw_arena_free(arena);
+    tw_arena_free(scratch);
+    tw_context_free(ctx);
+}
+
+TEST(windows_that_may_slide_are_never_slower)
+{
+    uint64_t random = tw_test_seed();
+    int n_faster = 0;
+    for (int i = 0; i < 60; i++) {
+        draw d = {.random = (uint64_t)tw_test_pick(&random, 1, INT64_MAX / 2)};
+        tw_context *ctx = tw_context_new();
+        const tw_model *model;
+        const tw_machine *machine;
+        draw_machine(&d);
+        draw_workload(&d);
+        CHECK_EQ(tw_machine_parse(ctx, "m.yaml", d.machine, &machine), TW_OK);
+        CHECK_EQ(tw_model_parse(ctx, "w.yaml", d.workload, &model), TW_OK);
+        int64_t slide = cycles_found(model, machine, false), again = cycles_found(model, machine, true);
+        CHECK(again == 0 || (slide > 0 && slide <= again));
+        n_faster += slide > 0 && (again == 0 || slide < again);
+        tw_context_free(ctx);
+    }
+    print_message("%d of 60 are faster\n", n_faster);
+    CHECK(n_faster > 10);
+}
+
+/* The plan as it is written for so many threads. */
+static tw_text written(const draw *d, int n_threads)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan;
+    tw_text text = {0};
+    CHECK_EQ(tw_machine_parse(ctx, "m.yaml", d->machine, &machine), TW_OK);
+    CHECK_EQ(tw_model_parse(ctx, "w.yaml", d->workload, &model), TW_OK);
+    if (plan_of(ctx, model, machine, false, TW_CYCLES, n_threads, &plan) == TW_OK) {
+        tw_mapping_print(plan->mapping, model, machine, &text);
+        tw_text_printf(&text, "%lld cycles\n", (long long)plan->sum.cycles);
+    }
+    tw_context_free(ctx);
+    return text;
+}
+
+/* With pthread_create behind it: this one is for the build that watches threads, too. */
+TEST(any_number_of_threads_finds_the_same_groups)
+{
+    uint64_t random = tw_test_seed();
+    for (int i = 0; i < 12; i++) {
+        draw d = {.random = (uint64_t)tw_test_pick(&random, 1, INT64_MAX / 2)};
+        draw_machine(&d);
+        draw_workload(&d);
+        tw_text one = written(&d, 1), three = written(&d, 3);
+        CHECK_STR(three.bytes, one.bytes);
+        tw_text_release(&one);
+        tw_text_release(&three);
+    }
 }
 
 /* Programs were tried in one arena for what lasts and what does not, and the builder read what it had rewound. */

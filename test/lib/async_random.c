@@ -387,15 +387,3 @@ tw_status async_random_eval(tw_context *ctx, const async_random *r, const tw_pla
         async_random_fail(r, tw_context_message(ctx, 0));
     return tw_plan_eval(ctx, model, machine, map, plan);
 }
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define INSTRUMENTED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define INSTRUMENTED 1
-#endif
-#endif
-#ifndef INSTRUMENTED
-#define INSTRUMENTED 0
-#endif
-int async_rounds(int n) { return INSTRUMENTED ? n / 10 : n; }

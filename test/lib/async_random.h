@@ -34,7 +34,4 @@ void async_mapping_text(const async_random *r, char *out, size_t room);
 tw_status async_random_eval(tw_context *ctx, const async_random *r, const tw_plan **plan);
 /* Fails the test, with all texts. */
 void async_random_fail(const async_random *r, const char *why);
-
-/* Tests that take long make fewer rounds when every memory access is watched. */
-int async_rounds(int n);
 #endif

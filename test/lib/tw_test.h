@@ -25,6 +25,8 @@ typedef struct tw_test_case {
 } tw_test_case;
 void tw_test_register(tw_test_case *test);
 uint64_t tw_test_seed(void);
+/* Tests that take long make fewer rounds, a tenth, when every memory access is watched. */
+int tw_test_rounds(int n);
 /* Uniform in lo..hi, both included. */
 int64_t tw_test_pick(uint64_t *state, int64_t lo, int64_t hi);
 /* The folder of another team's data beside the project, or NULL: skip the test then. */

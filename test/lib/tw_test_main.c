@@ -55,3 +55,15 @@ int main(void)
     free(list);
     return failed ? 1 : 0;
 }
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define INSTRUMENTED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define INSTRUMENTED 1
+#endif
+#endif
+#ifndef INSTRUMENTED
+#define INSTRUMENTED 0
+#endif
+int tw_test_rounds(int n) { return INSTRUMENTED ? (n + 9) / 10 : n; }

@@ -302,7 +302,7 @@ static bool check_search(const trial *t, const tw_limits *limits, int64_t best, 
 TEST(what_is_fused_and_how_is_what_trying_everything_finds)
 {
     const char *cases = getenv("TW_CASES");
-    int n_cases = cases ? atoi(cases) : (int)tw_max(30, async_rounds(120));
+    int n_cases = cases ? atoi(cases) : (int)tw_max(30, tw_test_rounds(120));
     uint64_t rng = tw_test_seed();
     int n_best[3] = {0}, n_all[3] = {0};
     for (int i = 0; i < n_cases; i++) {

@@ -243,7 +243,7 @@ static bool check_case(const async_random *r)
 TEST(ten_thousand_random_plans_move_what_sets_of_tiles_and_the_formulas_say)
 {
     uint64_t rng = tw_test_seed();
-    int n = async_rounds(10000), n_planned = 0;
+    int n = tw_test_rounds(10000), n_planned = 0;
     for (int i = 0; i < n; i++) {
         async_random r = async_random_make(&rng, (async_wish){0});
         n_planned += check_case(&r);
@@ -255,7 +255,7 @@ TEST(ten_thousand_random_plans_move_what_sets_of_tiles_and_the_formulas_say)
 TEST(random_windows_that_slide_load_each_element_that_was_not_there)
 {
     uint64_t rng = tw_test_seed();
-    int n = async_rounds(10000), n_planned = 0;
+    int n = tw_test_rounds(10000), n_planned = 0;
     n_slid = 0;
     for (int i = 0; i < n; i++) {
         async_random r = async_random_make(&rng, (async_wish){.slides = true});

@@ -53,7 +53,7 @@ TEST(operators_of_every_kind_run_on_every_built_in_machine)
             const tw_model *model;
             const tw_machine *machine;
             const tw_plan *plan;
-            tw_search_options some = {.budget = async_rounds(300000)};
+            tw_search_options some = {.budget = tw_test_rounds(300000)};
             CHECK_EQ(tw_model_open(ctx, workload[w], &model), TW_OK);
             CHECK_EQ(tw_machine_open(ctx, tw_machine_builtin_name(m), &machine), TW_OK);
             bool offered = machine->engine[machine->compute].computes >> model->op[0].compute & 1;
@@ -140,7 +140,7 @@ TEST(random_nests_through_three_levels_verify)
     };
     uint64_t rng = tw_test_seed();
     int64_t passed = 0;
-    int rounds = async_rounds(1000);
+    int rounds = tw_test_rounds(1000);
     for (int i = 0; i < rounds; i++) {
         uint64_t seed = rng;
         const char *line = workload[tw_test_pick(&rng, 0, (int64_t)TW_COUNT(workload) - 1)];
@@ -325,7 +325,7 @@ static int cut_evenly(int64_t len, int64_t x, bool by_size, int64_t *tile)
 TEST(multiples_are_judged_tile_by_tile)
 {
     uint64_t rng = tw_test_seed();
-    int n_good = 0, rounds = async_rounds(3000);
+    int n_good = 0, rounds = tw_test_rounds(3000);
     for (int i = 0; i < rounds; i++) {
         int64_t middle[100], tile[200], x[2], multiple = tw_test_pick(&rng, 1, 9);
         bool by_size[2], good = true;

@@ -121,7 +121,7 @@ TEST(every_trace_reads_back_and_says_what_the_plan_does)
 {
     uint64_t rng = tw_test_seed();
     int n = 0;
-    for (int i = 0; i < async_rounds(160); i++) {
+    for (int i = 0; i < tw_test_rounds(160); i++) {
         opened o = trace_plan(&rng, i);
         if (o.plan) {
             char *text;

@@ -12,7 +12,7 @@
 TEST(the_losses_of_random_streams_add_up_to_their_time)
 {
     uint64_t rng = tw_test_seed();
-    int n = async_rounds(6000), n_plans = 0;
+    int n = tw_test_rounds(6000), n_plans = 0;
     for (int i = 0; i < n; i++) {
         async_random r =
             async_random_make(&rng, (async_wish){.long_loops = i % 4 == 0, .max_steps = i % 4 ? 0 : 2000});
@@ -109,7 +109,7 @@ static bool check_rows(uint64_t *rng)
 TEST(the_losses_of_random_rows_add_up_to_their_time)
 {
     uint64_t rng = tw_test_seed();
-    int n = async_rounds(6000), n_plans = 0;
+    int n = tw_test_rounds(6000), n_plans = 0;
     for (int i = 0; i < n; i++) n_plans += check_rows(&rng);
     printf("%d of %d have a plan\n", n_plans, n);
     CHECK(n_plans > n / 2);

@@ -298,7 +298,7 @@ TEST(every_trace_decodes_and_says_what_the_plan_does)
 {
     uint64_t rng = tw_test_seed();
     int n = 0;
-    for (int i = 0; i < async_rounds(240); i++) {
+    for (int i = 0; i < tw_test_rounds(240); i++) {
         opened o = trace_plan(&rng, i);
         if (o.plan) check_plan(&o), n++;
         tw_context_free(o.ctx);

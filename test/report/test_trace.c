@@ -301,7 +301,7 @@ TEST(random_async_plans_are_traced_as_they_run)
 {
     uint64_t rng = tw_test_seed();
     int n = 0;
-    for (int i = 0; i < async_rounds(400); i++) {
+    for (int i = 0; i < tw_test_rounds(400); i++) {
         async_random c = async_random_make(&rng, (async_wish){0});
         tw_context *ctx = tw_context_new();
         const tw_plan *plan;

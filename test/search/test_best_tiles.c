@@ -89,7 +89,7 @@ TEST(all_mappings_together_are_never_worse_than_the_family_of_the_reference)
 TEST(nor_than_that_of_other_shapes_and_capacities)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(40); i++) {
+    for (int i = 0; i < tw_test_rounds(40); i++) {
         int64_t e[3], granule = tw_test_pick(&rng, 1, 8);
         for (int l = 0; l < 3; l++) e[l] = tw_test_pick(&rng, 1, 60);
         check_shape(e, granule, 3 * granule * granule + tw_test_pick(&rng, 0, 800), 0);

@@ -24,7 +24,7 @@ typedef struct walk {
     tw_part *next; /* of the parts that came out of the last division, one at random */
     int n;
     int n_parts;
-    tw_least least[MOST_STEPS];
+    tw_part_bounds least[MOST_STEPS];
 } walk;
 
 static bool take(void *user, tw_part *part)
@@ -82,7 +82,7 @@ static void check_walk(const tw_space *s, const walk *w, const tw_op_map *map, c
                        const char *text)
 {
     for (int i = 0; i < w->n_parts; i++) {
-        const tw_least *l = &w->least[i];
+        const tw_part_bounds *l = &w->least[i];
         if (l->feasible && is_at_most(s->machine, &l->cost, real)) continue;
         tw_text out = {0};
         tw_mapping_print(&(tw_mapping){1, map}, s->problem.model, s->machine, &out);
@@ -156,7 +156,7 @@ TEST(bounds_of_maps_on_every_machine_are_bounds)
 {
     uint64_t rng = tw_test_seed();
     int n_found = 0;
-    for (int i = 0; i < async_rounds(60); i++) {
+    for (int i = 0; i < tw_test_rounds(60); i++) {
         tw_context *ctx = tw_context_new();
         map_random r = map_random_make(&rng, INT64_C(1) << tw_test_pick(&rng, 3, 13));
         const tw_model *model;
@@ -168,7 +168,7 @@ TEST(bounds_of_maps_on_every_machine_are_bounds)
         }
         tw_context_free(ctx);
     }
-    CHECK(n_found > 5 * async_rounds(60)); /* some walks lead to a mapping that fits */
+    CHECK(n_found > 5 * tw_test_rounds(60)); /* some walks lead to a mapping that fits */
 }
 
 /* One row comes and is repeated 97 times: it goes in long rows. Rows were once counted for each time. */
@@ -199,7 +199,7 @@ TEST(shapes_of_new_rows_are_bounds)
     const tw_machine *machine;
     CHECK_EQ(tw_model_open(ctx, spec, &model), TW_OK);
     CHECK_EQ(tw_machine_open(ctx, "hexagon-like", &machine), TW_OK);
-    CHECK(walk_space(model, machine, &rng, spec, async_rounds(4000)) > 10);
+    CHECK(walk_space(model, machine, &rng, spec, tw_test_rounds(4000)) > 10);
     tw_context_free(ctx);
 }
 
@@ -223,17 +223,17 @@ TEST(bounds_of_sums_on_every_machine_are_bounds)
         for (int k = 0; tw_machine_builtin_name(k); k++) {
             const tw_machine *machine;
             CHECK_EQ(tw_machine_open(ctx, tw_machine_builtin_name(k), &machine), TW_OK);
-            n_found += walk_space(model, machine, &rng, spec[i], async_rounds(60));
+            n_found += walk_space(model, machine, &rng, spec[i], tw_test_rounds(60));
         }
         tw_context_free(ctx);
     }
-    CHECK(n_found > async_rounds(60));
+    CHECK(n_found > tw_test_rounds(60));
 }
 
 TEST(bounds_on_random_machines_are_bounds)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(400); i++) {
+    for (int i = 0; i < tw_test_rounds(400); i++) {
         brute_case c;
         brute_wish wish = {.timing = i % 3 == 0 ? TW_LOCKSTEP : TW_ASYNC,
                            .limit = 3000,
@@ -306,7 +306,7 @@ TEST(bounds_of_blocks_of_sums_are_bounds)
                                        "conv:4x5x4,out=4,kernel=3,pad=1,dtype=i8,out_dtype=i8,accumulator=i8"};
     uint64_t rng = tw_test_seed();
     int n_found = 0;
-    for (int i = 0; i < async_rounds(200); i++) {
+    for (int i = 0; i < tw_test_rounds(200); i++) {
         char text[1600];
         tw_context *ctx = tw_context_new();
         const tw_model *model;
@@ -317,7 +317,7 @@ TEST(bounds_of_blocks_of_sums_are_bounds)
         n_found += walk_space(model, machine, &rng, text, 100);
         tw_context_free(ctx);
     }
-    CHECK(n_found > async_rounds(200));
+    CHECK(n_found > tw_test_rounds(200));
 }
 
 TEST(bounds_of_loops_that_share_a_dimension_are_bounds)
@@ -328,7 +328,7 @@ TEST(bounds_of_loops_that_share_a_dimension_are_bounds)
                                        "matmul:17x9x23,dtype=i8,batch=3", "matmul:49x10x8,dtype=i8"};
     uint64_t rng = tw_test_seed();
     int n_found = 0;
-    for (int i = 0; i < async_rounds(150); i++) {
+    for (int i = 0; i < tw_test_rounds(150); i++) {
         char text[1200];
         tw_context *ctx = tw_context_new();
         const tw_model *model;
@@ -339,5 +339,5 @@ TEST(bounds_of_loops_that_share_a_dimension_are_bounds)
         n_found += walk_space(model, machine, &rng, text, 20);
         tw_context_free(ctx);
     }
-    CHECK(n_found > async_rounds(150));
+    CHECK(n_found > tw_test_rounds(150));
 }

@@ -437,7 +437,7 @@ static void run_crew(brute_wish wish, int n_cases)
               .seed = tw_test_seed(),
               .wish = wish,
               .most_bad = number_of("TW_FAILURES", 5),
-              .n = number_of("TW_CASES", async_rounds(n_cases))};
+              .n = number_of("TW_CASES", tw_test_rounds(n_cases))};
     if (getenv("TW_CASE")) {
         c.next = number_of("TW_CASE", 0);
         c.n = c.next + 1;

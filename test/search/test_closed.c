@@ -105,7 +105,7 @@ static int64_t closed_of(const bench *b, const tw_part *part)
 {
     tw_view view;
     tw_closed closed;
-    tw_least least = {0};
+    tw_part_bounds least = {0};
     tw_part_least(&b->space, part, &least);
     if (!least.feasible) return INT64_MAX;
     tw_view_of(&b->space, part, &least, &view);

@@ -90,7 +90,7 @@ static outcomes outcomes_of(const brute_space *space)
 TEST(everything_and_what_is_told_apart_have_the_same_outcomes)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(300); i++) {
+    for (int i = 0; i < tw_test_rounds(300); i++) {
         brute_case c;
         brute_random_make(&rng, (brute_wish){i % 2 ? TW_ASYNC : TW_LOCKSTEP, 8000, true}, &c);
         tw_bench b = tw_bench_new();
@@ -141,7 +141,7 @@ TEST(the_family_of_the_notes_has_the_optima_that_the_search_of_it_finds)
     static const char *const word[] = {"separate", "in-place", "fused"};
     static const tw_mode mode[] = {TW_MODE_SEPARATE, TW_MODE_IN_PLACE, TW_MODE_FUSED};
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(300); i++) {
+    for (int i = 0; i < tw_test_rounds(300); i++) {
         int64_t e[3], how = tw_test_pick(&rng, 0, 2),
                       max_execs = tw_test_pick(&rng, 1, 3) == 1 ? 1000 : tw_test_pick(&rng, 1, 30);
         bool timed = tw_test_pick(&rng, 0, 1);

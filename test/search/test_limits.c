@@ -728,7 +728,7 @@ TEST(a_printed_mapping_allows_what_does_the_same_and_nothing_else)
 {
     uint64_t rng = tw_test_seed();
     int n_same = 0, n_other = 0;
-    for (int i = 0; i < async_rounds(4000); i++) {
+    for (int i = 0; i < tw_test_rounds(4000); i++) {
         stage s = small_stage(i % 2);
         static world w, v;
         tw_op_map a = sound_map(&s, &rng, &w);
@@ -748,14 +748,14 @@ TEST(a_printed_mapping_allows_what_does_the_same_and_nothing_else)
         }
         tw_bench_free(&s.bench);
     }
-    CHECK(n_same > async_rounds(4000) && n_other > async_rounds(4000));
+    CHECK(n_same > tw_test_rounds(4000) && n_other > tw_test_rounds(4000));
 }
 
 TEST(printed_mappings_of_random_async_programs_are_limits_that_allow_them)
 {
     uint64_t rng = tw_test_seed();
     int n_allowed = 0;
-    for (int i = 0; i < async_rounds(1000); i++) {
+    for (int i = 0; i < tw_test_rounds(1000); i++) {
         async_random r = async_random_make(&rng, (async_wish){0});
         stage s = {.bench = tw_bench_new()};
         tw_mapping mapping;
@@ -772,7 +772,7 @@ TEST(printed_mappings_of_random_async_programs_are_limits_that_allow_them)
         }
         tw_bench_free(&s.bench);
     }
-    CHECK(n_allowed > async_rounds(1000) / 2);
+    CHECK(n_allowed > tw_test_rounds(1000) / 2);
 }
 
 TEST(a_size_above_its_piece_is_allowed_to_who_writes_it)
@@ -919,7 +919,7 @@ TEST(limits_allow_what_the_documentation_says)
 {
     uint64_t rng = tw_test_seed();
     int n_allowed = 0, n_refused = 0;
-    for (int i = 0; i < async_rounds(2000); i++) {
+    for (int i = 0; i < tw_test_rounds(2000); i++) {
         stage s = small_stage(i % 2);
         static world w;
         tw_op_map map = sound_map(&s, &rng, &w);
@@ -936,7 +936,7 @@ TEST(limits_allow_what_the_documentation_says)
         }
         tw_bench_free(&s.bench);
     }
-    CHECK(n_allowed > async_rounds(2000) * 10 && n_refused > async_rounds(2000) * 10);
+    CHECK(n_allowed > tw_test_rounds(2000) * 10 && n_refused > tw_test_rounds(2000) * 10);
 }
 
 TEST(no_limits_allow_every_mapping)

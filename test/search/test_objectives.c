@@ -84,7 +84,7 @@ TEST(a_later_objective_never_costs_an_earlier_one)
 {
     enum { CASES = 150, LARGE = 100000 };
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < CASES; i++) {
+    for (int i = 0; i < tw_test_rounds(CASES); i++) {
         double within[TW_MAX_OBJECTIVES];
         const tw_plan *plan;
         problem p = random_problem(&rng, LARGE);
@@ -125,7 +125,7 @@ TEST(nothing_that_was_proven_is_beaten_by_the_plan_of_another_objective)
 {
     enum { CASES = 60, LARGE = 30000, OBJECTIVES = 5 };
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < CASES; i++) {
+    for (int i = 0; i < tw_test_rounds(CASES); i++) {
         problem p = random_problem(&rng, LARGE);
         const tw_search_result *result[OBJECTIVES];
         tw_outcome outcome[OBJECTIVES];
@@ -199,6 +199,7 @@ TEST(no_objective_of_a_layer_is_beaten_by_the_plan_of_another_one)
     static const char *const machine[] = {"tpu-like", "gemmini-like", "ethos-u55-like"};
     static const char *const workload[] = {"conv:96x14x14,out=576,kernel=1" I8, "dwconv:96x28x28,kernel=3,pad=1" I8,
                                            "conv:128x28x28,out=256,kernel=3,pad=1,stride=2" I8};
-    for (size_t i = 0; i < TW_COUNT(machine); i++)
-        for (size_t k = 0; k < TW_COUNT(workload); k++) CHECK(is_never_beaten(workload[k], machine[i]));
+    int n = tw_test_rounds((int)(TW_COUNT(machine) * TW_COUNT(workload)));
+    for (int i = 0; i < n; i++)
+        CHECK(is_never_beaten(workload[(size_t)i % TW_COUNT(workload)], machine[(size_t)i / TW_COUNT(workload)]));
 }

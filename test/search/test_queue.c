@@ -79,7 +79,7 @@ static int64_t best_of_grid(tw_context *ctx, const layer *of, const tw_model *mo
     tw_machine here = tw_machine_for(machine, model, &model->op[0], (tw_fusion){0});
     const tw_problem problem = {model, 0, &here};
     int64_t best = INT64_MAX, ignored;
-    for (int i = 0; i < GRID; i++) {
+    for (int i = 0; i < tw_test_rounds(GRID); i++) {
         char text[400];
         const tw_mapping *mapping;
         tw_outline outline;

@@ -523,7 +523,7 @@ static int check_capacity(tw_bench *b, const tw_model *model, const tw_machine *
 TEST(the_smallest_capacity_fits_and_one_unit_less_does_not)
 {
     uint64_t rng = tw_test_seed();
-    int n_infeasible = 0, n_alone = 0, n_together = 0, rounds = async_rounds(200);
+    int n_infeasible = 0, n_alone = 0, n_together = 0, rounds = tw_test_rounds(200);
     for (int i = 0; i < rounds; i++) {
         tw_bench b = tw_bench_new();
         brute_case c;

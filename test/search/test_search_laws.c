@@ -144,7 +144,7 @@ static void transpose_machine(const tw_machine *machine, transposed *out)
 TEST(a_transposed_product_costs_the_same)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(800); i++) {
+    for (int i = 0; i < tw_test_rounds(800); i++) {
         brute_case c;
         tw_timing timing = i % 2 ? TW_ASYNC : TW_LOCKSTEP;
         const char *dtype = tw_test_pick(&rng, 0, 1) ? "i8" : "f32";
@@ -179,7 +179,7 @@ TEST(a_transposed_product_costs_the_same)
 TEST(a_larger_memory_never_costs_more)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(400); i++) {
+    for (int i = 0; i < tw_test_rounds(400); i++) {
         problem p = random_problem(&rng, i % 2 ? TW_ASYNC : TW_LOCKSTEP, 800);
         tw_machine larger = *p.machine;
         int m = (int)tw_test_pick(&rng, 1, larger.n_memories - 1);
@@ -221,7 +221,7 @@ TEST(a_larger_memory_never_costs_a_group_more)
 {
     enum { STEPS = 8 };
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(60); i++) {
+    for (int i = 0; i < tw_test_rounds(60); i++) {
         brute_case c;
         brute_random_make(&rng, (brute_wish){.timing = TW_ASYNC, .limit = 800, .group = true}, &c);
         problem p = open_problem(&c, &rng);
@@ -241,7 +241,7 @@ TEST(a_larger_memory_never_costs_a_group_more)
 TEST(more_buffers_allowed_are_never_worse)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(120); i++) {
+    for (int i = 0; i < tw_test_rounds(120); i++) {
         problem p = random_problem(&rng, i % 2 ? TW_ASYNC : TW_LOCKSTEP, 800);
         const tw_plan *before = NULL;
         for (int64_t n = 1; n <= 4; n++) {
@@ -299,7 +299,7 @@ TEST(the_family_of_the_notes_has_the_same_optima_with_and_without_bounds)
 {
     static const tw_mode mode[] = {TW_MODE_DEFAULT, TW_MODE_SEPARATE, TW_MODE_IN_PLACE, TW_MODE_FUSED};
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(400); i++) {
+    for (int i = 0; i < tw_test_rounds(400); i++) {
         brute_case c = notes_case(&rng);
         problem p = open_problem(&c, &rng);
         p.goal = (brute_goal){.n = 1, .objective = {{tw_test_pick(&rng, 0, 1) ? TW_TICKS : TW_CYCLES, NULL}}};
@@ -328,7 +328,7 @@ TEST(the_family_of_the_notes_has_the_same_optima_with_and_without_bounds)
 TEST(a_front_of_more_mappings_covers_one_of_fewer)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(200); i++) {
+    for (int i = 0; i < tw_test_rounds(200); i++) {
         problem p = random_problem(&rng, i % 2 ? TW_ASYNC : TW_LOCKSTEP, 400);
         while (!p.goal.pareto) p.goal = brute_random_goal(&rng, p.machine);
         tw_search_options few = options_of(&p), more = few;
@@ -354,7 +354,7 @@ TEST(a_front_of_more_mappings_covers_one_of_fewer)
 TEST(the_family_of_the_notes_is_never_better_than_everything)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(120); i++) {
+    for (int i = 0; i < tw_test_rounds(120); i++) {
         problem p = random_problem(&rng, TW_LOCKSTEP, 3000);
         tw_search_options options = options_of(&p);
         options.n_objectives = 1;
@@ -442,7 +442,7 @@ static void check_threads(const problem *p, tw_search_options options)
 TEST(the_number_of_threads_changes_nothing)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(200); i++) {
+    for (int i = 0; i < tw_test_rounds(200); i++) {
         problem p = random_problem(&rng, i % 2 ? TW_ASYNC : TW_LOCKSTEP, 60000);
         tw_search_options options = options_of(&p);
         if (i % 5 == 0) options.exhaustive = true;
@@ -485,7 +485,7 @@ TEST(threads_that_work_side_by_side_for_long_change_nothing)
         snprintf(p.c.machine, sizeof p.c.machine, "%s\n", row[i].machine);
         CHECK_EQ(tw_model_open(p.ctx, row[i].workload, &p.model), TW_OK);
         CHECK_EQ(tw_machine_open(p.ctx, row[i].machine, &p.machine), TW_OK);
-        tw_search_options options = {.budget = async_rounds(row[i].budget) / SLOWER,
+        tw_search_options options = {.budget = tw_test_rounds(row[i].budget) / SLOWER,
                                      .space = row[i].space,
                                      .gap = row[i].gap,
                                      .n_threads = 1,
@@ -665,7 +665,7 @@ TEST(the_best_within_limits_is_the_best_of_what_obeys_them)
 {
     uint64_t rng = tw_test_seed();
     int n_found = 0;
-    for (int i = 0; i < async_rounds(600); i++) {
+    for (int i = 0; i < tw_test_rounds(600); i++) {
         brute_case c;
         brute_random_make(&rng, (brute_wish){i % 2 ? TW_ASYNC : TW_LOCKSTEP, 6000, true}, &c);
         problem p = open_problem(&c, &rng);
@@ -700,14 +700,14 @@ TEST(the_best_within_limits_is_the_best_of_what_obeys_them)
         tw_diag_release(&diag);
         close_problem(&p);
     }
-    CHECK(n_found > async_rounds(200));
+    CHECK(n_found > tw_test_rounds(200));
 }
 
 /* A mapping file says everything: there is nothing left to choose, unless it leaves open what an array unrolls. */
 TEST(a_whole_mapping_as_limits_is_the_answer)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(300); i++) {
+    for (int i = 0; i < tw_test_rounds(300); i++) {
         problem p = random_problem(&rng, i % 2 ? TW_ASYNC : TW_LOCKSTEP, 3000);
         tw_op_limits none = tw_op_limits_none(p.machine);
         tw_diag diag = {0};

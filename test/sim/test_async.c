@@ -382,7 +382,7 @@ static bool check_case(async_case *c)
 TEST(ten_thousand_random_machines_agree_with_queues_played_by_hand)
 {
     uint64_t rng = tw_test_seed();
-    int n_dead = 0, n = async_rounds(10000);
+    int n_dead = 0, n = tw_test_rounds(10000);
     for (int i = 0; i < n; i++) {
         async_case c = random_case(&rng);
         n_dead += check_case(&c);
@@ -408,7 +408,7 @@ static void needed_of(const async_case *c, int64_t needed[N_POOLS])
 TEST(what_is_needed_is_enough_and_one_less_is_not)
 {
     uint64_t rng = tw_test_seed();
-    int n = async_rounds(3000), n_less = 0;
+    int n = tw_test_rounds(3000), n_less = 0;
     for (int i = 0; i < n; i++) {
         async_case c = random_case(&rng);
         int64_t needed[N_POOLS];

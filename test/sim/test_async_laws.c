@@ -515,7 +515,7 @@ TEST(ten_thousand_random_plans_keep_the_laws_and_agree_with_queues_played_by_han
 {
     uint64_t rng = tw_test_seed();
     counts n = {0};
-    int total = async_rounds(10000);
+    int total = tw_test_rounds(10000);
     for (int i = 0; i < total; i++) {
         async_random c = async_random_make(&rng, (async_wish){.one_unit = i % 2 == 0, .max_steps = 60});
         check_case(&rng, &c, &n);
@@ -580,12 +580,12 @@ TEST(more_buffers_are_never_slower_when_each_pool_is_filled_by_one_unit)
 {
     uint64_t rng = tw_test_seed();
     int n = 0;
-    for (int i = 0; i < async_rounds(5000); i++) {
+    for (int i = 0; i < tw_test_rounds(5000); i++) {
         async_random c = async_random_make(&rng, (async_wish){.one_unit = true, .max_steps = 60});
         n += check_more(&rng, &c);
     }
     print_message("%d pools were made larger\n", n);
-    CHECK(n > async_rounds(5000));
+    CHECK(n > tw_test_rounds(5000));
 }
 
 /* ---- long programs ---- */
@@ -594,7 +594,7 @@ TEST(more_buffers_are_never_slower_when_each_pool_is_filled_by_one_unit)
 TEST(long_programs_come_out_the_same_whether_watched_or_not)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(2000); i++) {
+    for (int i = 0; i < tw_test_rounds(2000); i++) {
         async_random c = async_random_make(&rng, (async_wish){.max_steps = 4000, .long_loops = true});
         tw_context *ctx = tw_context_new();
         const tw_plan *plain, *plan;
@@ -714,7 +714,7 @@ static const tw_plan *eval_symmetric(tw_context *ctx, const symmetric *s, bool s
 TEST(a_transposed_matmul_takes_as_long_and_moves_as_much)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(3000); i++) {
+    for (int i = 0; i < tw_test_rounds(3000); i++) {
         symmetric s = random_symmetric(&rng);
         tw_context *ctx = tw_context_new();
         const tw_plan *a = eval_symmetric(ctx, &s, false), *b = eval_symmetric(ctx, &s, true);
@@ -740,7 +740,7 @@ static void must_verify(const async_random *c, tw_context *ctx, const tw_plan *p
 TEST(random_plans_compute_the_right_numbers)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(3000); i++) {
+    for (int i = 0; i < tw_test_rounds(3000); i++) {
         async_random c = async_random_make(&rng, (async_wish){.max_steps = 100});
         tw_context *ctx = tw_context_new();
         const tw_plan *plain, *plan;

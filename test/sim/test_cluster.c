@@ -432,7 +432,7 @@ static int64_t check_cluster(const cluster *c, bool judged)
 TEST(random_clusters_run_as_they_are_played_by_hand)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(6000); i++) {
+    for (int i = 0; i < tw_test_rounds(6000); i++) {
         cluster c = random_cluster(&rng);
         check_cluster(&c, i % 2 == 0);
     }
@@ -486,7 +486,7 @@ static cluster note_cluster(int64_t N, int64_t K, int64_t n, int64_t k, bool k_o
 TEST(the_cycle_model_of_the_note_is_what_its_machine_takes)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(1500); i++) {
+    for (int i = 0; i < tw_test_rounds(1500); i++) {
         int64_t a = pick(&rng, 1, 9), b = pick(&rng, 1, 9), n = 8 * pick(&rng, 1, 6), k = 8 * pick(&rng, 1, 8);
         bool dual = pick(&rng, 0, 1), outside = pick(&rng, 0, 1);
         cluster c = note_cluster(a * n, b * k, n, k, outside, dual);
@@ -524,7 +524,7 @@ static int64_t pipeline_cycles(const cluster *c)
 TEST(fetching_ahead_inside_a_sweep_is_the_pipeline_of_the_compiler)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(1500); i++) {
+    for (int i = 0; i < tw_test_rounds(1500); i++) {
         cluster c = random_cluster(&rng);
         c.n = pick(&rng, 1, 8), c.k = pick(&rng, 1, 8);
         c.N = c.n * pick(&rng, 2, 6), c.K = c.k * pick(&rng, 1, 6);

@@ -96,7 +96,7 @@ static void check_order(const async_random *r, const tw_plan *plan, const table 
 TEST(with_the_buffers_that_it_asks_for_the_schedule_is_kept)
 {
     uint64_t rng = tw_test_seed();
-    int n = 0, rounds = async_rounds(3000);
+    int n = 0, rounds = tw_test_rounds(3000);
     static table t;
     static starts s;
     for (int i = 0; i < rounds; i++) {
@@ -144,7 +144,7 @@ TEST(on_one_link_every_transfer_is_as_late_as_its_reader_or_the_next_one_allows)
 {
     uint64_t rng = tw_test_seed();
     static table t;
-    for (int i = 0; i < async_rounds(500); i++) {
+    for (int i = 0; i < tw_test_rounds(500); i++) {
         char machine[1024], workload[64];
         int64_t cost = tw_test_pick(&rng, 0, 40), busy = tw_test_pick(&rng, 0, cost),
                 mac = tw_test_pick(&rng, 1, 60);

@@ -17,7 +17,7 @@
 static inline int case_tensor(naive *v, const char *name, tw_dtype dtype, int64_t a, int64_t b, int64_t c)
 {
     int t = v->model.n_tensors++;
-    v->tensor[t] = (tw_tensor){.name = name, .dtype = dtype, .n_axes = c ? 3 : 2, .extent = {a, b, c}};
+    v->tensor[t] = (tw_tensor){.name = name, .dtype = dtype, .n_axes = c ? 3 : 2, .extent = {a, b, c}, .root = t};
     return t;
 }
 

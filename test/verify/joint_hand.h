@@ -14,8 +14,8 @@ enum { HAND_COMMANDS = 7, HAND_ROOM = 16 };
 
 static const tw_tensor joint_tensor[] = {
     {.name = "a", .dtype = TW_DTYPE_I8, .n_axes = 2, .extent = {2, 4}},
-    {.name = "b", .dtype = TW_DTYPE_I8, .n_axes = 2, .extent = {4, 2}},
-    {.name = "c", .dtype = TW_DTYPE_I32, .n_axes = 2, .extent = {2, 2}},
+    {.name = "b", .dtype = TW_DTYPE_I8, .n_axes = 2, .extent = {4, 2}, .root = 1},
+    {.name = "c", .dtype = TW_DTYPE_I32, .n_axes = 2, .extent = {2, 2}, .root = 2},
 };
 #define JOINT_AXIS(loop_, extent_)                                            \
     {                                                                         \

@@ -63,7 +63,7 @@ TEST(a_mapping_says_to_the_verifier_what_it_says_to_the_builder)
                                       {.timing = TW_ASYNC, .limit = 400, .group = true}};
     uint64_t rng = tw_test_seed();
     int64_t n = 0;
-    for (int i = 0; i < async_rounds(400); i++) {
+    for (int i = 0; i < tw_test_rounds(400); i++) {
         brute_case c;
         tw_bench b = tw_bench_new();
         tw_model model;

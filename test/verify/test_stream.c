@@ -5,7 +5,7 @@
 TEST(every_async_program_of_the_builder_is_accepted_and_computes_the_reference)
 {
     uint64_t r = tw_test_seed();
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < tw_test_rounds(3000); i++) {
         record *rec;
         test_case *c = async_case_new(&r, i % CASE_KINDS, 9, &rec);
         const char *fault = async_check(&c->in, rec, c->arena), *wrong = async_execute(&c->in, rec, r, c->arena);
@@ -63,7 +63,7 @@ TEST(damage_to_what_clusters_promise_is_found)
     enum { N = TW_COUNT(cluster_damages) };
     uint64_t r = tw_test_seed();
     int n[N] = {0};
-    for (int i = 0; i < 6000; i++) {
+    for (int i = 0; i < tw_min(6000, tw_test_rounds(25000)); i++) {
         record *rec;
         test_case *c = async_case_new(&r, i % CASE_KINDS, 8, &rec);
         for (int k = 0; k < RARE_DAMAGES + N; k++) {
@@ -143,7 +143,7 @@ static void scramble(patient *p)
 TEST(wild_commands_crash_no_judge_and_what_the_checker_accepts_computes_right)
 {
     uint64_t r = tw_test_seed();
-    for (int i = 0; i < 2500; i++) {
+    for (int i = 0; i < tw_test_rounds(2500); i++) {
         record *rec;
         test_case *c = async_case_new(&r, i % CASE_KINDS, 7, &rec);
         patient p = stream_patient(&r, c, rec);

@@ -19,7 +19,11 @@ export interface Network {
     untimed_steps: number;
     proven_layers: number;
     layers_within_1_percent: number;
+    groups?: number; // all of these are missing in older documents
+    off_chip?: number;
+    layers?: { cycles: number; bound: number; energy_fj: number }; // the same steps layer by layer
   };
+  programs?: Program[]; // steps that are one program each; missing in older documents
   undescribed: { op: string; count: number; why: string }[];
   folded: { node: string; op: string; into: string }[];
   constants?: { nodes: number; steps: number; values: number; bytes: number; too_large: string[] }; // missing in older documents
@@ -27,6 +31,12 @@ export interface Network {
   steps: Step[];
   tensors: Tensors | null;
   remedies?: RemedyDoc[]; // with --explain
+}
+export interface Program {
+  first_step: number;
+  steps: number;
+  cycles: number;
+  groups: { name: string; operators: { name: string }[]; cuts: { loop: string; count: number | null; size: number | null }[]; points: number; points_once: number; saved_bytes: number }[];
 }
 export interface Step {
   name: string;

@@ -64,8 +64,8 @@ static void put_cores(const tw_network_plan *const *plan, int n, tw_json *j)
     for (int i = 0; i < n; i++) {
         tw_json_open_line(j, '{');
         tw_json_key_string(j, "machine", plan[i]->machine->name);
-        tw_json_key_int(j, "cycles", plan[i]->totals.cycles);
-        tw_json_key_int(j, "energy_fj", plan[i]->totals.energy_fj);
+        tw_json_key_int(j, "cycles", plan[i]->totals.layers_cycles);
+        tw_json_key_int(j, "energy_fj", plan[i]->totals.layers_energy_fj);
         tw_json_key_int(j, "planned_steps", plan[i]->totals.n_planned);
         tw_json_close(j);
     }

@@ -27,6 +27,7 @@ static tw_status write_part(const tw_losses *losses, const tw_loss *loss, tw_are
     tw_json_key_string(j, "kind", tw_loss_name(loss->kind));
     tw_json_key_int(j, "cycles", loss->cycles);
     tw_json_key_number(j, "share", (double)loss->cycles / (double)losses->cycles);
+    if (loss->op) tw_json_key_string(j, "operator", loss->op);
     write_fill(loss, j);
     write_wait(loss, j);
     tw_json_key_string(j, "text", text);

@@ -1,4 +1,5 @@
 /* src/report/data/network_json.c - a planned network as one document: docs/json.md. */
+#include "report/data/joint_json.h"
 #include "report/data/losses_json.h"
 #include "report/facts/network_row.h"
 #include "report/report.h"
@@ -49,6 +50,15 @@ static tw_status put_totals(const tw_network_plan *plan, tw_arena *scratch, tw_j
     tw_json_key_int(j, "proven_layers", t->n_proven);
     tw_json_key_int(j, "layers_within_1_percent", t->n_close);
     tw_json_key_int(j, "layers_out_of_budget", t->n_ran_out);
+    tw_json_key_int(j, "programs", t->n_programs);
+    tw_json_key_int(j, "groups", t->n_groups);
+    tw_json_key_int(j, "off_chip", tw_network_off_chip(plan));
+    tw_json_key(j, "layers");
+    tw_json_open_line(j, '{');
+    tw_json_key_int(j, "cycles", t->layers_cycles);
+    tw_json_key_number(j, "bound", t->layers_bound);
+    tw_json_key_int(j, "energy_fj", t->layers_energy_fj);
+    tw_json_close(j);
     if (t->n_planned > 0) {
         TW_TRY(tw_losses_of_network(plan, scratch, &losses));
         tw_json_key(j, "losses");
@@ -56,6 +66,26 @@ static tw_status put_totals(const tw_network_plan *plan, tw_arena *scratch, tw_j
     }
     tw_json_close(j);
     return TW_OK;
+}
+
+/* Steps that are one program each. */
+static void put_programs(const tw_network_plan *plan, tw_json *j)
+{
+    tw_json_key(j, "programs");
+    tw_json_open(j, '[');
+    for (int i = 0; i < plan->n_parts; i++) {
+        const tw_network_part *part = &plan->part[i];
+        if (!part->plan) continue;
+        tw_json_open(j, '{');
+        tw_json_key_int(j, "first_step", part->first_step);
+        tw_json_key_int(j, "steps", part->n_steps);
+        tw_json_key_int(j, "cycles", part->plan->sum.cycles);
+        tw_json_key_int(j, "energy_fj", part->plan->sum.energy_fj);
+        tw_json_key_int(j, "commands", part->plan->sum.instructions);
+        tw_joint_json(part->plan, j);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
 }
 
 static void put_lists(const tw_network *net, tw_json *j)
@@ -263,6 +293,7 @@ static tw_status put_document(const tw_network_plan *plan, const tw_network_docu
     tw_json_open(j, '{');
     put_head(plan, j);
     TW_TRY(put_totals(plan, scratch, j));
+    put_programs(plan, j);
     put_lists(plan->network, j);
     TW_TRY(put_steps(plan, document->verdict, scratch, j));
     put_memory(&plan->memory, j);

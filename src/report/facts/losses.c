@@ -65,6 +65,7 @@ static void climb_cycles(ladder *l, int64_t cycles, tw_loss loss) { climb(l, cyc
 /* The executions of one operator on its engine, whichever program they belong to. */
 typedef struct runs {
     const tw_op *op;
+    bool alone; /* nothing else runs on the engine                         */
     const tw_cost *cost;
     bool pipelined;
     const tw_spread *over;
@@ -83,6 +84,7 @@ typedef struct runs {
 static void climb_within(ladder *l, const runs *r, marks more, tw_loss loss)
 {
     marks room = r->most > l->at ? r->most - l->at : 0;
+    loss.op = r->alone ? NULL : r->op->name;
     climb(l, more < room ? more : room, loss);
 }
 
@@ -175,7 +177,10 @@ static tw_status climb_executions(ladder *l, runs *r, tw_arena *arena)
 {
     int64_t fixed = r->pipelined ? 0 : tw_cost_fixed(r->cost);
     if (r->worth == 0) return TW_OK;
-    r->most = l->at + r->busy * l->tick - r->points * r->worth;
+    marks more = r->busy * l->tick - r->points * r->worth;
+    r->most = l->at +
+              (more > 0 ? more
+                        : 0); /* less than the peak takes: such a plan is wrong, which is for the verifier to say */
     if (r->cost->kind == TW_COST_ARRAY)
         TW_TRY(fill_array(l, r, arena));
     else if (r->cost->kind == TW_COST_KERNEL)
@@ -217,6 +222,7 @@ static tw_status climb_to_busy(ladder *l, runs *r, int n, const int64_t *needed,
     out->has_peak = l->tick > 0;
     if (!out->has_peak) l->tick = 1;
     for (int i = 0; i < n; i++) {
+        r[i].alone = n == 1;
         r[i].worth = out->has_peak ? worth_of(&r[i], l->tick) : 0;
         peak += out->has_peak ? needed[i] * r[i].worth : r[i].busy;
         twice += (r[i].points - needed[i]) * r[i].worth;
@@ -245,7 +251,7 @@ static void climb_unused(ladder *l, const tw_idle *idle)
                            .passes = 1});
 }
 
-/* The parts in the order of their kinds, the longest first among waits. */
+/* The parts in the order of their kinds, of each the longest first. */
 static void sort_parts(tw_loss *part, int n)
 {
     for (int i = 1; i < n; i++) {
@@ -253,7 +259,7 @@ static void sort_parts(tw_loss *part, int n)
         int k = i;
         for (; k > 0; k--) {
             const tw_loss *y = &part[k - 1];
-            bool after = y->kind > x.kind || (y->kind == x.kind && x.kind == TW_LOSS_WAIT && y->cycles < x.cycles);
+            bool after = y->kind > x.kind || (y->kind == x.kind && y->cycles < x.cycles);
             if (!after) break;
             part[k] = *y;
         }
@@ -589,7 +595,8 @@ static const char *wait_text(const tw_loss *loss, tw_arena *arena)
     return tw_arena_printf(arena, "for %s%s in %s%s%s%s", what, loss->operand, loss->memory, open, by, close);
 }
 
-const char *tw_loss_text(const tw_loss *loss, tw_arena *arena)
+/* Of a part that belongs to no operator in particular, or to the only one. */
+static const char *text_of(const tw_loss *loss, tw_arena *arena)
 {
     static const char *const text[TW_N_LOSSES] = {
         [TW_LOSS_RECOMPUTE] = "points computed more than once",
@@ -606,4 +613,10 @@ const char *tw_loss_text(const tw_loss *loss, tw_arena *arena)
     if (loss->kind == TW_LOSS_START && loss->operand)
         return tw_arena_printf(arena, "until %s is in %s", loss->operand, loss->memory);
     return text[loss->kind] ? text[loss->kind] : "";
+}
+
+const char *tw_loss_text(const tw_loss *loss, tw_arena *arena)
+{
+    const char *text = text_of(loss, arena);
+    return text && loss->op ? tw_arena_printf(arena, "%s: %s", loss->op, text) : text;
 }

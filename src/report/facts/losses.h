@@ -40,6 +40,8 @@ const char *tw_loss_name(tw_loss_kind kind); /* "recompute", "fill", .. */
 typedef struct tw_loss {
     tw_loss_kind kind;
     int64_t cycles; /* more than 0 */
+    const char *
+        op; /* whose executions lose it, where several operators share the engine; NULL: only one does, or none in particular */
     /* FILL: points of a whole tile along a dimension, and in how many passes of `size` they are done. */
     const char *dimension; /* "columns", "cores", "units"; "points": the engine does whole steps of them     */
     const char *loops;     /* that lie over it: "ox", "ky kx"; "" : none does                                */
@@ -60,7 +62,7 @@ typedef struct tw_losses {
         cycles;   /* cycles = peak + all parts                                                             */
     int64_t busy; /* cycles in which it executes, of all units divided by their number                     */
     int64_t of[TW_N_LOSSES];
-    int n; /* parts, in the order of their kinds, longer waits first */
+    int n; /* parts, in the order of their kinds, of each the longest first */
     const tw_loss *part;
 } tw_losses;
 

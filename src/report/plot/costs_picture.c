@@ -194,7 +194,8 @@ static void draw_total(drawing *d)
     put(d, (tw_label){name_x(d), y + d->look.base + 4, d->look.text + 1, TW_LEFT, ink, "total"});
     for (int i = 0; i < d->n_plans; i++) {
         const tw_network_totals *t = &d->plan[i]->totals;
-        draw_numbers(d, cell_x(d, i) + d->look.bar, y + d->look.base + 4, t->cycles, t->energy_fj, ink);
+        draw_numbers(d, cell_x(d, i) + d->look.bar, y + d->look.base + 4, t->layers_cycles, t->layers_energy_fj,
+                     ink);
         int missing = t->n_refused + t->n_untimed;
         snprintf(text, sizeof text, "without %d step%s", missing, missing == 1 ? "" : "s");
         if (missing > 0) put(d, (tw_label){cell_x(d, i), y + d->look.base + 4, d->look.text, TW_LEFT, faint, text});

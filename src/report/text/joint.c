@@ -199,7 +199,23 @@ static void print_energy(const tw_plan *plan, tw_line *line)
     tw_text_release(&text);
 }
 
-/* "pair: 8'192 points computed again (+12.5%), 65'536 bytes neither stored nor loaded, even at 0.125 points a byte; 12'288 in l1" */
+/* What tiles share of a tensor is computed again, or kept where its window slides. */
+static bool is_made_again(const tw_group_tensor *t) { return t->inside && t->elems_made > t->elems; }
+static bool is_kept(const tw_group_tensor *t) { return t->kept_bytes > 0; }
+
+/* " of a, b, c and 4 more": the group's tensors of which it is so. */
+static void print_tensors(const tw_plan *plan, int group, bool (*is_so)(const tw_group_tensor *), tw_text *out)
+{
+    enum { MOST = 3 };
+    int n = 0, n_tensors = tw_group_facts_of(plan, group).n_tensors;
+    for (int i = 0; i < n_tensors; i++) {
+        tw_group_tensor t = tw_group_tensor_of(plan, group, i);
+        if (is_so(&t) && n++ < MOST) tw_text_printf(out, "%s%.*s", n == 1 ? " of " : ", ", TW_FIRST(40, t.name));
+    }
+    if (n > MOST) tw_text_printf(out, " and %d more", n - MOST);
+}
+
+/* "pair: 8'192 points of a computed again (+12.5%), 65'536 bytes neither stored nor loaded, even at 0.125 points a byte; 12'288 in l1" */
 static void print_gain(const tw_plan *plan, int group, tw_line *line)
 {
     tw_group_facts f = tw_group_facts_of(plan, group);
@@ -207,15 +223,20 @@ static void print_gain(const tw_plan *plan, int group, tw_line *line)
     const char *before = ";";
     tw_text text = {0};
     tw_text_printf(&text, "%s: ", plan->joint->program->nest[group].map->name);
-    if (more > 0)
-        tw_text_printf(&text, "%s points computed again (%s more), ", TW_GROUPED(more),
-                       TW_PERCENT(more, f.points_once));
-    else
+    if (more > 0) {
+        tw_text_printf(&text, "%s points", TW_GROUPED(more));
+        print_tensors(plan, group, is_made_again, &text);
+        tw_text_printf(&text, " computed again (%s more), ", TW_PERCENT(more, f.points_once));
+    } else
         tw_text_printf(&text, "nothing computed again, ");
     tw_text_printf(&text, "%s bytes neither stored nor loaded", TW_GROUPED(f.saved_bytes));
     if (more > 0)
         tw_text_printf(&text, ": even at %.4g points a byte", (double)f.even_points / (double)f.even_bytes);
-    if (f.kept_bytes > 0) tw_text_printf(&text, ", %s kept between steps", TW_GROUPED(f.kept_bytes));
+    if (f.kept_bytes > 0) {
+        tw_text_printf(&text, ", %s", TW_GROUPED(f.kept_bytes));
+        print_tensors(plan, group, is_kept, &text);
+        tw_text_printf(&text, " kept between steps");
+    }
     for (int m = 1; m < platform_of(plan)->n_memories; m++) {
         int64_t needs = tw_group_needs(plan, group, m);
         if (needs == 0) continue;

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { NAME = TW_FACT_NAME, NAMES = 10, BAR = 14, WAITS_LISTED = 4 };
+enum { NAME = TW_FACT_NAME, NAMES = 10, BAR = 14, PARTS_LISTED = 4 };
 
 void tw_speed_print(const tw_losses *losses, tw_line *line)
 {
@@ -83,26 +83,33 @@ static const char *const word[TW_N_LOSSES] = {
     [TW_LOSS_EDGE] = "edge tiles",       [TW_LOSS_START] = "start", [TW_LOSS_END] = "end",
     [TW_LOSS_CONTENTION] = "contention", [TW_LOSS_WAIT] = "waiting"};
 
-/* Of many waits the longest, and the others as one. */
-static tw_status print_parts(rows *r, tw_arena *arena)
+/* Of each kind the longest part has a row, and others that are worth one. */
+static bool has_row(const rows *r, int first, int i)
+{
+    return i == first || (i - first < PARTS_LISTED && r->losses->part[i].cycles >= r->losses->cycles / 100);
+}
+
+/* The parts of one kind from part `first` on, the longest first: those that have a row, and the others as one. Gives the first part
+ * of the next kind. */
+static tw_status print_kind(rows *r, int first, tw_arena *arena, int *next)
 {
     const tw_losses *losses = r->losses;
+    tw_loss_kind kind = losses->part[first].kind;
     int64_t others = 0;
-    int n_waits = 0, n_others = 0;
-    for (int i = 0; i < losses->n; i++) {
-        const tw_loss *part = &losses->part[i];
-        if (part->kind == TW_LOSS_WAIT && n_waits++ >= WAITS_LISTED) {
-            others += part->cycles;
-            n_others++;
+    int n_others = 0;
+    for (*next = first; *next < losses->n && losses->part[*next].kind == kind; ++*next) {
+        const tw_loss *part = &losses->part[*next];
+        if (!has_row(r, first, *next)) {
+            others += part->cycles, n_others++;
             continue;
         }
         const char *text = tw_loss_text(part, arena);
         if (!text) return TW_ERR_NOMEM;
-        print_row(r, i > 0 && losses->part[i - 1].kind == part->kind ? "" : word[part->kind], part->cycles, text);
+        print_row(r, *next > first ? "" : word[kind], part->cycles, text);
     }
     char text[64];
-    snprintf(text, sizeof text, "for %d others", n_others);
-    if (others > 0) print_row(r, "", others, text);
+    snprintf(text, sizeof text, "%d more", n_others);
+    if (n_others > 0) print_row(r, "", others, text);
     return TW_OK;
 }
 
@@ -113,7 +120,7 @@ tw_status tw_losses_print(const tw_losses *losses, tw_line *line, tw_arena *aren
     snprintf(text, sizeof text, losses->has_peak ? "%s points at the peak" : "the executions",
              TW_GROUPED(losses->points));
     print_row(&r, losses->has_peak ? "peak" : "executing", losses->peak, text);
-    TW_TRY(print_parts(&r, arena));
+    for (int i = 0; i < losses->n;) TW_TRY(print_kind(&r, i, arena, &i));
     tw_line_put(line, NAME, TW_BOLD, "time");
     tw_line_put_right(line, r.number, TW_BOLD, TW_GROUPED(losses->cycles));
     tw_line_end(line);

@@ -254,7 +254,7 @@ static tw_status put_costs(const tables *t, step_table *st, const tw_network_row
     put(st, LOST, tw_lost_to(&losses));
     put(st, RATE, TW_RATE(tw_step_off_chip(row->plan), row->cycles));
     put(st, CYCLES, TW_GROUPED(row->cycles));
-    put(st, SHARE, TW_PERCENT(row->cycles, t->plan->totals.cycles));
+    put(st, SHARE, TW_PERCENT(row->cycles, t->plan->totals.layers_cycles));
     put(st, GAP, tw_gap_text(row->gap, row->proven, (char[TW_GAP_MAX]){0}));
     put(st, BUSY, TW_PERCENT(row->compute_busy, row->cycles));
     put(st, LIMIT, row->bottleneck);
@@ -288,7 +288,7 @@ static tw_status put_sums(const tables *t, step_table *st)
     int64_t moved = 0;
     TW_TRY(tw_losses_of_network(t->plan, t->scratch, &losses));
     const tw_network_totals *total = &t->plan->totals;
-    int64_t cycles = 0, busy = 0;
+    int64_t cycles = 0, busy = 0, all = total->layers_cycles;
     int n = t->net->lowered->graph.n_ops;
     for (int s = 0; s < n; s++) {
         tw_network_row row = tw_network_row_of(t->plan, s);
@@ -299,23 +299,23 @@ static tw_status put_sums(const tables *t, step_table *st)
     if (t->n_shown < n) {
         tw_table_row(&st->table, TW_DIM);
         tw_table_printf(&st->table, st->column[NAME], "%d others", n - t->n_shown);
-        put(st, CYCLES, TW_GROUPED(total->cycles - cycles));
-        put(st, SHARE, TW_PERCENT(total->cycles - cycles, total->cycles));
+        put(st, CYCLES, TW_GROUPED(all - cycles));
+        put(st, SHARE, TW_PERCENT(all - cycles, all));
     }
     tw_table_row(&st->table, TW_BOLD);
     put(st, NAME, "total");
-    put(st, CYCLES, TW_GROUPED(total->cycles));
+    put(st, CYCLES, TW_GROUPED(all));
     put(st, MACS, TW_GROUPED(total->macs));
-    put(st, BOUND, TW_GROUPED((int64_t)total->bound));
-    if (total->cycles > 0) {
-        double gap = ((double)total->cycles - total->bound) / (double)total->cycles;
+    put(st, BOUND, TW_GROUPED((int64_t)total->layers_bound));
+    if (all > 0) {
+        double gap = ((double)all - total->layers_bound) / (double)all;
         put(st, GAP, tw_gap_text(gap, gap <= 0, (char[TW_GAP_MAX]){0}));
-        put(st, BUSY, TW_PERCENT(busy, total->cycles));
+        put(st, BUSY, TW_PERCENT(busy, all));
         if (losses.has_peak) put(st, PEAK, TW_PERCENT(losses.peak, losses.cycles));
         put(st, LOST, tw_lost_to(&losses));
-        put(st, RATE, TW_RATE(moved, total->cycles));
+        put(st, RATE, TW_RATE(moved, all));
     }
-    put(st, ENERGY, TW_ENERGY(total->energy_fj));
+    put(st, ENERGY, TW_ENERGY(total->layers_energy_fj));
     return TW_OK;
 }
 

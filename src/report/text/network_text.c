@@ -4,6 +4,7 @@
 #include "report/facts/network_words.h"
 #include "report/report.h"
 #include "report/text/losses_text.h"
+#include "report/text/network_groups.h"
 #include "report/text/network_table.h"
 #include "report/text/remedy.h"
 #include "report/text/summary.h"
@@ -63,17 +64,28 @@ static void put_time(page *p)
     char text[256], gap[TW_GAP_MAX], spaces[TW_SPACES_MAX], clock[80] = "";
     int64_t mhz = p->plan->machine->clock_mhz;
     if (mhz > 0) snprintf(clock, sizeof clock, ", %s at %s MHz,", TW_DURATION(t->cycles, mhz), TW_GROUPED(mhz));
-    snprintf(text, sizeof text, "%s cycles%s for %s%d step%s, one after the other", TW_GROUPED(t->cycles), clock,
+    snprintf(text, sizeof text, "%s cycles%s for %s%d step%s, ", TW_GROUPED(t->cycles), clock,
              t->n_planned < n ? "only "
              : n == 1         ? "the "
                               : "all ",
              t->n_planned, plural(t->n_planned));
+    if (t->n_programs > 0)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "as %d program%s of %d groups", t->n_programs,
+                 plural(t->n_programs), t->n_groups);
+    else
+        snprintf(text + strlen(text), sizeof text - strlen(text), "one after the other");
     if (t->n_planned < n)
         snprintf(text + strlen(text), sizeof text - strlen(text), "; %d %s not in it", n - t->n_planned,
                  n - t->n_planned == 1 ? "is" : "are");
     tw_fact_put(&p->line, TW_PLAIN, "time", text);
-    if (t->n_planned > 0) tw_speed_print(&p->losses, &p->line);
-    if (t->bound > 0 && t->cycles > 0) {
+    tw_network_gain_print(p->plan, &p->line);
+    if (t->n_planned > 0 && t->n_programs == 0) tw_speed_print(&p->losses, &p->line);
+    if (t->n_programs > 0 && t->bound > 0) {
+        snprintf(text, sizeof text, "no plan takes fewer than %s cycles, in groups or layer by layer",
+                 TW_GROUPED((int64_t)t->bound));
+        tw_distance_add(text, sizeof text, t->cycles, (int64_t)t->bound);
+        tw_fact_put(&p->line, TW_PLAIN, "bound", text);
+    } else if (t->bound > 0 && t->cycles > 0) {
         double left = ((double)t->cycles - t->bound) / (double)t->cycles;
         bool reached = left <= 0;
         snprintf(text, sizeof text,
@@ -309,6 +321,10 @@ static void put_verdict(page *p)
     }
     tw_text_printf(&text, "%d tiled program%s executed, every command checked; %d tensor%s equal to the reference",
                    v->n_executed, plural(v->n_executed), v->n_equal, plural(v->n_equal));
+    if (v->n_programs > 0)
+        tw_text_printf(&text, "; %d program%s of several steps, as they are planned", v->n_programs,
+                       plural(v->n_programs));
+    if (v->program_why_not) tw_text_printf(&text, "; a program was run layer by layer: %s", v->program_why_not);
     if (v->n_host > 0) tw_text_printf(&text, "; %d step%s on the host", v->n_host, plural(v->n_host));
     if (v->n_skipped > 0) tw_text_printf(&text, "; %d untiled", v->n_skipped);
     if (v->n_constants > 0)
@@ -366,6 +382,11 @@ tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_v
         put_constants(p);
     }
     put_verdict(p);
+    TW_TRY(tw_network_groups_print(plan, !options->brief, &p->line, scratch));
+    if (plan->totals.n_programs > 0) {
+        tw_line_end(&p->line);
+        tw_fact_put(&p->line, TW_PLAIN, "layers", "what follows is about the same steps layer by layer");
+    }
     if (plan->totals.n_planned > 0) {
         tw_line_end(&p->line);
         TW_TRY(tw_losses_print(&p->losses, &p->line, scratch));

@@ -36,6 +36,6 @@ tw_status tw_network_as_plan(const tw_network_plan *plan, tw_arena *arena, tw_di
     model->n_ops = n;
     model->op = op;
     *out = (tw_plan){.model = model, .machine = plan->machine, .op = steps};
-    out->sum.cycles = plan->totals.cycles;
+    out->sum.cycles = plan->totals.layers_cycles;
     return TW_OK;
 }

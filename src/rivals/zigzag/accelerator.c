@@ -15,13 +15,37 @@ int tw_zz_operand_called(const char *name)
     return -1;
 }
 
+/* YAML of these tools may have _ between digits. */
+static const char *without_marks(const tw_node *node, char *room, size_t n)
+{
+    size_t at = 0;
+    for (const char *s = node->text; *s && at + 1 < n; s++)
+        if (*s != '_' || at == 0) room[at++] = *s;
+    room[at] = 0;
+    return room;
+}
+
+static bool zz_int(tw_fields *f, const char *key, tw_presence presence, int64_t most, int64_t *out)
+{
+    const tw_node *node = tw_field_node(f, key, presence);
+    char room[TW_TREE_TEXT_MAX + 1];
+    if (!node) return false;
+    tw_node plain = *node;
+    if (node->kind == TW_SCALAR) plain.text = without_marks(node, room, sizeof room);
+    bool good = tw_node_int(&plain, key, 1, most, f->diag, out);
+    f->n_bad += !good;
+    return good;
+}
+
 bool tw_zz_number(tw_fields *f, const char *key, tw_presence presence, double *out)
 {
     const tw_node *node = tw_field_node(f, key, presence);
+    char room[TW_TREE_TEXT_MAX + 1];
     if (!node) return false;
     char *end = NULL;
-    double x = node->kind == TW_SCALAR && !node->quoted ? tw_strtod(node->text, &end) : 0;
-    if (!end || end == node->text || *end || !(x >= 0) || !(x <= 1e18)) {
+    const char *text = node->kind == TW_SCALAR ? without_marks(node, room, sizeof room) : "";
+    double x = node->kind == TW_SCALAR && !node->quoted ? tw_strtod(text, &end) : 0;
+    if (!end || end == text || *end || !(x >= 0) || !(x <= 1e18)) {
         TW_REFUSE(f, node->loc, "'%s' must be a number that is not negative, found '%s'", key,
                   node->kind == TW_SCALAR ? node->text : "a list or map");
         return false;
@@ -49,7 +73,7 @@ bool tw_zz_is_accelerator(const tw_node *root)
     bool memories = false, array = false;
     for (const tw_node *e = root->kind == TW_NODE_MAP ? root->child : NULL; e; e = e->next) {
         memories |= strcmp(e->key, "memories") == 0;
-        array |= strcmp(e->key, "operational_array") == 0;
+        array |= strcmp(e->key, "operational_array") == 0 || strcmp(e->key, "multipliers") == 0;
     }
     return memories && array;
 }
@@ -68,7 +92,7 @@ static bool is_axis_name(const tw_node *node)
     return node->kind == TW_SCALAR && node->text[0] == 'D' && tw_is_digit(node->text[1]) && !node->text[2];
 }
 
-static void read_axes(tw_fields *f, tw_hierarchy *m)
+static void read_axes(tw_fields *f, bool may_idle, tw_hierarchy *m)
 {
     const tw_node *names = tw_field_list(f, "dimensions", TW_REQUIRED),
                   *sizes = tw_field_list(f, "sizes", TW_REQUIRED);
@@ -85,7 +109,7 @@ static void read_axes(tw_fields *f, tw_hierarchy *m)
                       n->kind == TW_SCALAR ? n->text : "a list or map");
         else if (axis_called(m, n->text) >= 0)
             TW_REFUSE(f, n->loc, "dimension '%s' is given twice", n->text);
-        if (!tw_node_int(s, "sizes", 1, TW_EXTENT_MAX, f->diag, &size)) f->n_bad++;
+        if (!tw_node_int(s, "sizes", may_idle ? 0 : 1, TW_EXTENT_MAX, f->diag, &size)) f->n_bad++;
         m->axis[m->n_axes] = n->kind == TW_SCALAR ? n->text : "";
         m->axis_size[m->n_axes++] = size;
     }
@@ -110,7 +134,7 @@ static tw_status read_array(tw_zz_reader *r, const tw_node *node)
         TW_REFUSE(&f, is_imc->loc, "arrays that compute in memory ('is_imc') are not counted");
         f.node = NULL;
     }
-    read_axes(&f, m);
+    read_axes(&f, r->may_idle, m);
     const tw_node *legacy = f.node ? tw_field_node(&f, "multiplier_energy", TW_OPTIONAL) : NULL;
     (void)tw_zz_number(&f, legacy ? "multiplier_energy" : "unit_energy", TW_REQUIRED, &m->mac_pj);
     m->array_instances = 1;
@@ -181,8 +205,8 @@ static void read_port(tw_zz_reader *r, tw_fields *memory, tw_rival_memory *m, co
     else if (name && port_called(m, p->name) >= 0)
         TW_REFUSE(&f, name->loc, "port '%s' of memory '%s' is given twice", p->name, m->name);
     (void)tw_field_word(&f, "type", TW_REQUIRED, kind, 3, &k);
-    bool low = tw_field_int(&f, "bandwidth_min", TW_REQUIRED, 1, BITS_MAX, &least);
-    bool high = tw_field_int(&f, "bandwidth_max", TW_REQUIRED, 1, BITS_MAX, &most);
+    bool low = zz_int(&f, "bandwidth_min", TW_REQUIRED, BITS_MAX, &least);
+    bool high = zz_int(&f, "bandwidth_max", TW_REQUIRED, BITS_MAX, &most);
     if (low && high && least > most)
         TW_REFUSE(&f, node->loc,
                   "bandwidth_min of port '%s' is %" PRId64 ", more than its bandwidth_max of %" PRId64, p->name,
@@ -246,12 +270,12 @@ static void read_legacy_ports(tw_zz_reader *r, tw_fields *f, tw_rival_memory *m,
 {
     int64_t bw[2] = {1, 1}, least[2], n[3] = {0, 0, 0};
     static const char *const count[] = {"r_port", "w_port", "rw_port"}, *const prefix[] = {"r", "w", "rw"};
-    (void)tw_field_int(f, "r_bw", TW_REQUIRED, 1, BITS_MAX, &bw[0]);
-    (void)tw_field_int(f, "w_bw", TW_REQUIRED, 1, BITS_MAX, &bw[1]);
+    (void)zz_int(f, "r_bw", TW_REQUIRED, BITS_MAX, &bw[0]);
+    (void)zz_int(f, "w_bw", TW_REQUIRED, BITS_MAX, &bw[1]);
     least[0] = bw[0];
     least[1] = bw[1];
-    (void)tw_field_int(f, "min_r_granularity", TW_OPTIONAL, 1, bw[0], &least[0]);
-    (void)tw_field_int(f, "min_w_granularity", TW_OPTIONAL, 1, bw[1], &least[1]);
+    (void)zz_int(f, "min_r_granularity", TW_OPTIONAL, bw[0], &least[0]);
+    (void)zz_int(f, "min_w_granularity", TW_OPTIONAL, bw[1], &least[1]);
     for (int k = 0; k < 3; k++) {
         (void)tw_field_int(f, count[k], TW_OPTIONAL, 0, TW_RIVAL_PORTS, &n[k]);
         make_ports(
@@ -325,7 +349,7 @@ static tw_status read_memory(tw_zz_reader *r, const tw_node *node, tw_rival_memo
         .name = node->key, .loc = node->key_loc, .size_bits = 1, .word_bits = 1, .block_words = 1, .buffering = 1};
     for (int o = 0; o < TW_RIVAL_OPERANDS; o++)
         for (int w = 0; w < TW_N_WAYS; w++) m->port_of[o][w] = -1;
-    (void)tw_field_int(&f, "size", TW_REQUIRED, 1, BITS_MAX, &m->size_bits);
+    (void)zz_int(&f, "size", TW_REQUIRED, INT64_C(1) << 60, &m->size_bits);
     read_costs(&f, m);
     read_over(&f, unused, TW_COUNT(unused));
     read_operands(&f, m, listed);
@@ -356,7 +380,7 @@ static tw_status read_memories(tw_zz_reader *r, const tw_node *map)
 
 tw_status tw_zz_read_accelerator(tw_zz_reader *r, const tw_node *root)
 {
-    static const char *const unused[] = {"dataflows", "type"};
+    static const char *const unused[] = {"dataflows", "type", "operator_types", "operand_precision"};
     tw_status status = TW_OK;
     if (r->machine)
         return tw_diag_error(r->work.diag, root->loc, "a second accelerator is given; there can be one");
@@ -366,7 +390,8 @@ tw_status tw_zz_read_accelerator(tw_zz_reader *r, const tw_node *root)
     r->machine->name = name && name->kind == TW_SCALAR ? name->text : "accelerator";
     r->machine->array_name = "array";
     read_over(&f, unused, TW_COUNT(unused));
-    const tw_node *array = tw_field_map(&f, "operational_array", TW_REQUIRED);
+    const tw_node *array = tw_field_map(&f, "multipliers", TW_OPTIONAL); /* its name before version 3 */
+    if (!array) array = tw_field_map(&f, "operational_array", TW_REQUIRED);
     const tw_node *memories = tw_field_map(&f, "memories", TW_REQUIRED);
     if (array && read_array(r, array) != TW_OK) status = TW_ERR_INPUT;
     if (memories && status == TW_OK && read_memories(r, memories) != TW_OK) status = TW_ERR_INPUT;

@@ -141,6 +141,22 @@ double tw_zz_operand_energy(const tw_zz_case *c, int operand, const tw_zz_flows 
     return energy;
 }
 
+/* The average is rounded down, and passes in what the outermost irrelevant loops of the lower level leave of the time. */
+static double rate_at_top(const tw_zz_operand *x, const tw_zz_times *times, const tw_zz_flows *whole,
+                          tw_rival_way way)
+{
+    int top = x->n_levels - 1;
+    return whole->way[top][way].rate * (top > 0 ? times->top_ir[top - 1] : 1);
+}
+
+double tw_zz_top_bits(const tw_zz_count *count, int64_t tiles)
+{
+    double bits = (double)tiles * count->top_sums;
+    for (int o = 0; o < TW_ZZ_OPERANDS; o++)
+        bits += (o == TW_ZZ_OPERANDS - 1 ? 1 : (double)tiles) * (count->top_rate[o] + count->top_load[o]);
+    return bits;
+}
+
 bool tw_zz_count_nest(const tw_zz_case *c, const tw_zz_nest *nest, tw_zz_count *out)
 {
     tw_zz_times times[TW_ZZ_OPERANDS];
@@ -155,6 +171,9 @@ bool tw_zz_count_nest(const tw_zz_case *c, const tw_zz_nest *nest, tw_zz_count *
         timing.exact[o] = &out->exact[o];
         timing.whole[o] = c->is_whole ? &out->exact[o] : &whole[o];
         out->memory_pj += tw_zz_operand_energy(c, o, &out->exact[o], out->words[o]);
+        out->top_rate[o] =
+            rate_at_top(&c->operand[o], &times[o], timing.whole[o], o == 0 ? TW_WAY_WRITE_DOWN : TW_WAY_READ_DOWN);
+        if (o == 0) out->top_sums = rate_at_top(&c->operand[o], &times[o], timing.whole[o], TW_WAY_READ_DOWN);
     }
     if (isinf(out->memory_pj)) return false;
     out->mac_pj = c->machine->mac_pj * c->macs;

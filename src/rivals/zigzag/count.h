@@ -37,8 +37,15 @@ typedef struct tw_zz_count {
     tw_zz_flows exact[TW_ZZ_OPERANDS];          /* as energy sees it */
     bool doubled[TW_ZZ_OPERANDS][TW_ZZ_LEVELS]; /* taken to be double-buffered */
     double port_stall[TW_ZZ_PORTS];             /* of each port; below 0: slack */
+    /* Between the operand's outermost memory and the next one, in bits per cycle: while it passes, and what loads that happen once take while the array
+     * computes. */
+    double top_rate[TW_ZZ_OPERANDS], top_load[TW_ZZ_OPERANDS];
+    double top_sums; /* partial sums that return */
 } tw_zz_count;
 
+/* What the nest takes of the port of the outermost memory, in bits per cycle, if so many tiles run at the same time and one input is the
+ * same for all of them. */
+double tw_zz_top_bits(const tw_zz_count *count, int64_t tiles);
 /* Counts a nest that is settled and fits. False: partial sums return to a memory that has no port for them. */
 bool tw_zz_count_nest(const tw_zz_case *c, const tw_zz_nest *nest, tw_zz_count *out);
 

@@ -148,11 +148,12 @@ static void hide(double *cycles, const double *least, int n, double spare)
 }
 
 /* Loads of one port: those that happen once hide in what the others leave of it. */
-static void load_port(const tw_zz_case *c, const tw_zz_timing *t, const tw_zz_count *out, int p, loading load)
+static void load_port(const tw_zz_case *c, const tw_zz_timing *t, int p, tw_zz_count *out, loading load)
 {
     const tw_zz_port *port = &c->port[p];
-    double cycles[TW_ZZ_LINKS], least[TW_ZZ_LINKS], busy = 0;
+    double cycles[TW_ZZ_LINKS], least[TW_ZZ_LINKS], busy = 0, all = c->cycles + out->stall;
     double *whose[TW_ZZ_LINKS];
+    int operand[TW_ZZ_LINKS];
     int n = 0;
     for (int i = 0; i < port->n_links; i++) {
         const tw_zz_link *k = &port->link[i];
@@ -165,10 +166,14 @@ static void load_port(const tw_zz_case *c, const tw_zz_timing *t, const tw_zz_co
         if (f->count > 1) continue;
         cycles[n] = real;
         least[n] = ceil(t->whole[k->operand]->bits[0] / port->most);
+        operand[n] = k->operand;
         whose[n++] = &load[k->operand][k->level][k->way];
     }
-    hide(cycles, least, n, fmax(0, (port->most - busy) / port->most * (c->cycles + out->stall)));
-    for (int i = 0; i < n; i++) *whose[i] = cycles[i];
+    hide(cycles, least, n, fmax(0, (port->most - busy) / port->most * all));
+    for (int i = 0; i < n; i++) {
+        if (port->memory == 0) out->top_load[operand[i]] = ceil((*whose[i] - cycles[i]) / all * port->most);
+        *whose[i] = cycles[i];
+    }
 }
 
 /* How an input reaches the multipliers: from level to level through ports that both inputs share, on both sides, one or
@@ -209,9 +214,10 @@ static double offload_of(const tw_zz_case *c, loading load)
 void tw_zz_latency_of(const tw_zz_case *c, const tw_zz_timing *t, tw_zz_count *out)
 {
     loading load = {0};
+    for (int o = 0; o < TW_ZZ_OPERANDS; o++) out->top_load[o] = 0;
     infer_buffers(c, t, out);
     find_stall(c, t, out);
-    for (int p = 0; p < c->n_ports; p++) load_port(c, t, out, p, load);
+    for (int p = 0; p < c->n_ports; p++) load_port(c, t, p, out, load);
     route a = route_of(c, 1, load), b = route_of(c, 2, load);
     out->onload = fmin(first_then(a, b), first_then(b, a));
     out->offload = offload_of(c, load);

@@ -135,12 +135,25 @@ static void offer(tw_zz_starts *s, const tw_zz_nest *nest, tw_zz_figure f)
     s->figure[at] = f;
 }
 
+/* Bits that tiles need of the outermost memory at the same time make latency as many times as long as its widest port is too narrow for them; of
+ * equals the first. */
+static tw_zz_figure figure_of_tiles(const tw_zz_case *c, const tw_zz_count *count, int64_t tiles)
+{
+    double widest = 0;
+    for (int p = 0; p < c->n_ports; p++)
+        if (c->port[p].memory == 0) widest = fmax(widest, c->port[p].most);
+    double rounds = widest > 0 ? ceil(tw_zz_top_bits(count, tiles) / widest) : 1;
+    return (tw_zz_figure){rounds * trunc(count->latency), 0, count->latency, count->energy};
+}
+
 static void try_nest(const tw_zz_goal *goal, const tw_zz_case *c, const tw_zz_nest *nest, tw_zz_starts *out)
 {
     tw_zz_count count;
     out->counted++;
     if (tw_zz_count_nest(c, nest, &count))
-        offer(out, nest, tw_zz_figure_of(goal->measure, count.latency, count.energy));
+        offer(out, nest,
+              goal->tiles > 0 ? figure_of_tiles(c, &count, goal->tiles)
+                              : tw_zz_figure_of(goal->measure, count.latency, count.energy));
 }
 
 static void try_order(walk *w)
@@ -176,6 +189,67 @@ static void permute(walk *w)
     }
 }
 
+/* ---- orders in the tool's order ---- */
+
+/* Of orders that are equally good Stream keeps the first, so that it matters which comes first. The tool goes through them by prefix shifts (A. Williams,
+ * "Loopless generation of multiset permutations using a constant number of variables by prefix shifts", 2009), from loops by falling name and size. */
+typedef struct chain { /* a list of loops, as links */
+    int n, head, next[TW_ZZ_LOOPS + 1];
+    factor loop[TW_ZZ_LOOPS];
+    int rank[TW_ZZ_LOOPS]; /* equal loops have the same */
+} chain;
+enum { NOBODY = -1 };
+
+static int compare_loops(const tw_einsum *e, factor a, factor b)
+{
+    int by_name = strcmp(e->dim[a.dim], e->dim[b.dim]);
+    return by_name ? by_name : (a.size > b.size) - (a.size < b.size);
+}
+
+static void make_chain(const tw_einsum *e, const factors *f, chain *c)
+{
+    c->n = 0;
+    for (int i = 0; i < f->n; i++)
+        for (int k = 0; k < f->of[i].count; k++) {
+            int at = c->n++;
+            for (; at > 0 && compare_loops(e, c->loop[at - 1], f->of[i]) < 0; at--) c->loop[at] = c->loop[at - 1];
+            c->loop[at] = f->of[i];
+        }
+    for (int i = c->n - 1; i >= 0; i--) {
+        bool last = i == c->n - 1;
+        c->next[i] = last ? NOBODY : i + 1;
+        c->rank[i] = last ? 0 : c->rank[i + 1] + (compare_loops(e, c->loop[i], c->loop[i + 1]) > 0);
+    }
+    c->head = 0;
+}
+
+static void try_chain(walk *w, const chain *c)
+{
+    w->nest.n_loops = 0;
+    for (int i = c->head; i != NOBODY; i = c->next[i]) {
+        w->nest.loop[w->nest.n_loops].dim = c->loop[i].dim;
+        w->nest.loop[w->nest.n_loops++].size = c->loop[i].size;
+    }
+    try_order(w);
+}
+
+static void shift_prefixes(walk *w)
+{
+    chain c;
+    make_chain(w->c->einsum, &w->left, &c);
+    int i = c.n > 1 ? c.n - 2 : 0, j = c.n - 1;
+    try_chain(w, &c);
+    while (c.n > 1 && !w->is_over && (c.next[j] != NOBODY || c.rank[j] < c.rank[c.head])) {
+        int before = c.next[j] != NOBODY && c.rank[i] >= c.rank[c.next[j]] ? j : i, first = c.next[before];
+        c.next[before] = c.next[first];
+        c.next[first] = c.head;
+        if (c.rank[first] < c.rank[c.head]) i = first;
+        j = c.next[i];
+        c.head = first;
+        try_chain(w, &c);
+    }
+}
+
 tw_status tw_zz_orders(const tw_zz_goal *goal, const tw_zz_case *c, tw_diag *diag, tw_zz_starts *out)
 {
     tw_zz_nest nest;
@@ -195,7 +269,7 @@ tw_status tw_zz_orders(const tw_zz_goal *goal, const tw_zz_case *c, tw_diag *dia
     if (w.left.total > TW_ZZ_ORDERED)
         return tw_diag_error(diag, goal->loc, "'%s' has %d loops over time; all orders of at most %d are tried",
                              goal->einsum->name, w.left.total, TW_ZZ_ORDERED);
-    permute(&w);
+    (goal->tiles > 0 ? shift_prefixes : permute)(&w);
     return w.is_over
                ? tw_diag_stopped(diag, goal->loc, "all orders of the loops of '%s' were tried", goal->einsum->name)
                : TW_OK;

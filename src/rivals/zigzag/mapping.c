@@ -7,7 +7,8 @@ bool tw_zz_is_mapping(const tw_node *root)
 {
     if (root->kind != TW_LIST || !root->child || root->child->kind != TW_NODE_MAP) return false;
     static const char *const key[] = {"spatial_mapping",      "memory_operand_links", "temporal_ordering",
-                                      "spatial_mapping_hint", "core_allocation",      "temporal_mapping"};
+                                      "spatial_mapping_hint", "core_allocation",      "temporal_mapping",
+                                      "inter_core_tiling"};
     for (const tw_node *entry = root->child; entry; entry = entry->next)
         for (const tw_node *e = entry->kind == TW_NODE_MAP ? entry->child : NULL; e; e = e->next)
             for (size_t i = 0; i < TW_COUNT(key); i++)
@@ -53,12 +54,12 @@ static void read_part(tw_zz_reader *r, tw_fields *f, int axis, const tw_node *no
 }
 
 /* In the order of the array's axes, whatever the order of the file. */
-static void read_spatial(tw_zz_reader *r, tw_fields *f, tw_zz_entry *e)
+static void read_spatial(tw_zz_reader *r, tw_fields *f, const char *key, tw_zz_entry *e)
 {
-    const tw_node *map = tw_field_node(f, "spatial_mapping", TW_OPTIONAL);
+    const tw_node *map = tw_field_node(f, key, TW_OPTIONAL);
     if (!map || (map->kind == TW_SCALAR && !*map->text)) return;
     if (map->kind != TW_NODE_MAP) {
-        TW_REFUSE(f, map->loc, "'spatial_mapping' must be a map of the array's dimensions");
+        TW_REFUSE(f, map->loc, "'%s' must be a map of the array's dimensions", key);
         return;
     }
     for (const tw_node *a = map->child; a; a = a->next) {
@@ -120,14 +121,19 @@ static tw_status read_orders(tw_zz_reader *r, tw_fields *f, tw_zz_entry *e)
     return TW_OK;
 }
 
+void tw_zz_default_links(tw_zz_entry *e)
+{
+    e->link[TW_ZZ_LAYER_O] = TW_ZZ_O;
+    e->link[TW_ZZ_LAYER_W] = TW_ZZ_I2;
+    e->link[TW_ZZ_LAYER_I] = TW_ZZ_I1;
+}
+
 static void read_links(tw_fields *f, tw_zz_entry *e)
 {
     static const char *const operand[] = {"O", "W", "I"};
     const tw_node *map = tw_field_map(f, "memory_operand_links", TW_OPTIONAL);
     unsigned seen = 0;
-    e->link[TW_ZZ_LAYER_O] = TW_ZZ_O;
-    e->link[TW_ZZ_LAYER_W] = TW_ZZ_I2;
-    e->link[TW_ZZ_LAYER_I] = TW_ZZ_I1;
+    tw_zz_default_links(e);
     if (!map) return;
     tw_fields links = tw_fields_open(map, "memory_operand_links", f->diag);
     for (int i = 0; i < TW_ZZ_OPERANDS; i++) {
@@ -143,21 +149,37 @@ static void read_links(tw_fields *f, tw_zz_entry *e)
     f->n_bad += tw_fields_close(&links) != TW_OK;
 }
 
-static tw_status read_entry(tw_zz_reader *r, const tw_node *node, tw_zz_entry *e)
+tw_status tw_zz_read_entry(tw_zz_reader *r, const tw_node *node, tw_zz_entry *e)
 {
+    /* Of Stream, whose entries are these and more. */
+    static const char *const cores[] = {"core_allocation", "core_allocation_is_fixed", "inter_core_tiling",
+                                        "intra_core_tiling", "layer_dimension_names"};
     tw_fields f = tw_fields_open(node, "mapping", r->work.diag);
     *e = (tw_zz_entry){.name = "", .loc = node->loc};
     const tw_node *name = tw_field_node(&f, "name", TW_REQUIRED);
     if (name && name->kind == TW_SCALAR) e->name = name->text;
     if (name && name->kind != TW_SCALAR)
         TW_REFUSE(&f, name->loc, "'name' must be a layer, a type of layer or 'default'");
-    (void)tw_field_node(&f, "core_allocation", TW_OPTIONAL);
-    if (f.node) read_spatial(r, &f, e);
+    for (size_t i = 0; i < TW_COUNT(cores); i++) (void)tw_field_node(&f, cores[i], TW_OPTIONAL);
+    if (f.node) read_spatial(r, &f, "spatial_mapping", e);
     if (f.node) read_hints(r, &f, e);
     if (f.node) TW_TRY(read_orders(r, &f, e));
     read_links(&f, e);
     e->temporal = tw_field_map(&f, "temporal_mapping", TW_OPTIONAL);
     return tw_fields_close(&f);
+}
+
+tw_status tw_zz_read_dataflow(tw_zz_reader *r, const tw_node *root, const char *key, const tw_zz_entry **out)
+{
+    tw_fields f = tw_fields_open(root, key, r->work.diag);
+    tw_zz_entry *e;
+    bool given = tw_field_node(&f, key, TW_OPTIONAL) != NULL;
+    TW_ALLOC(r->work.arena, e, 1);
+    *e = (tw_zz_entry){.name = key, .loc = root->loc};
+    tw_zz_default_links(e);
+    read_spatial(r, &f, key, e);
+    *out = given ? e : NULL;
+    return f.n_bad > 0 ? TW_ERR_INPUT : TW_OK;
 }
 
 tw_status tw_zz_read_mapping(tw_zz_reader *r, const tw_node *root)
@@ -170,7 +192,7 @@ tw_status tw_zz_read_mapping(tw_zz_reader *r, const tw_node *root)
     TW_ALLOC(r->work.arena, entry, root->n_children);
     for (const tw_node *node = root->child; node; node = node->next) {
         tw_zz_entry *e = &entry[m->n_entries++];
-        if (read_entry(r, node, e) != TW_OK) status = TW_ERR_INPUT;
+        if (tw_zz_read_entry(r, node, e) != TW_OK) status = TW_ERR_INPUT;
         for (int i = 0; i + 1 < m->n_entries; i++)
             if (strcmp(entry[i].name, e->name) == 0)
                 status = tw_diag_error(r->work.diag, node->loc, "the mapping '%s' is given twice", e->name);

@@ -110,9 +110,10 @@ static tw_status read_conv(network *n, const tw_onnx_node *node, tw_zz_layer *l)
     add_dim(l, "K", tw_cdiv(out->dim[1], group));
     add_dim(l, "G", group);
     add_dim(l, "OX", out->dim[3]);
-    add_dim(l, "OY", out->dim[2]);
+    if (!n->r->is_stream) add_dim(l, "OY", out->dim[2]);
     add_dim(l, "C", tw_cdiv(in->dim[1], group));
     add_dim(l, "FX", entry_of(node, "kernel_shape", 0, weights->dim[2]));
+    if (n->r->is_stream) add_dim(l, "OY", out->dim[2]);
     add_dim(l, "FY", entry_of(node, "kernel_shape", 1, weights->dim[3]));
     TW_TRY(read_window(n, node, in, l));
     add_indices(l, TW_ZZ_LAYER_O, "B G K OY OX");
@@ -136,6 +137,12 @@ static void order_product(tw_zz_layer *l, bool batched, bool headed, bool consta
     l->order[2] = TW_ZZ_LAYER_W;
 }
 
+static void add_batches(tw_zz_layer *l, const tw_shape_of_value *in)
+{
+    if (in->n_dims > 2) add_dim(l, "B", in->dim[0]);
+    if (in->n_dims > 3) add_dim(l, "H", in->dim[1]);
+}
+
 static tw_status read_product(network *n, const tw_onnx_node *node, tw_zz_layer *l)
 {
     const tw_shape_of_value *in, *out;
@@ -148,11 +155,13 @@ static tw_status read_product(network *n, const tw_onnx_node *node, tw_zz_layer 
             n->r->work.diag, place(n),
             "node '%s' (%s): ZigZag's rules know products of two, three or four axes, in and out alike", node->name,
             node->op);
-    add_dim(l, "C", in->dim[turned ? 0 : rank - 1]);
+    int64_t inner = in->dim[turned ? 0 : rank - 1];
+    if (n->r->is_stream) add_batches(l, in);
+    if (!n->r->is_stream) add_dim(l, "C", inner);
     add_dim(l, "D", in->dim[turned ? 1 : rank - 2]);
+    if (n->r->is_stream) add_dim(l, "C", inner);
     add_dim(l, "K", out->dim[rank - 1]);
-    if (rank > 2) add_dim(l, "B", in->dim[0]);
-    if (rank > 3) add_dim(l, "H", in->dim[1]);
+    if (!n->r->is_stream) add_batches(l, in);
     if (!constant) l->bits[TW_ZZ_LAYER_W] = l->bits[TW_ZZ_LAYER_I];
     order_product(l, rank > 2, rank > 3, constant);
     return TW_OK;
@@ -172,6 +181,10 @@ static tw_status read_node(network *n, int i)
     if (!*node->name) l->name = tw_arena_printf(n->r->work.arena, "Op%d", i);
     if (!l->name) return TW_ERR_NOMEM;
     set_precisions(l, node);
+    l->id = i;
+    l->source = node->n_inputs > 0 && node->input[0] >= 0 && n->file->value[node->input[0]].node >= 0
+                    ? n->file->value[node->input[0]].node
+                    : i;
     TW_TRY((conv ? read_conv : read_product)(n, node, l));
     n->r->n_layers++;
     return TW_OK;

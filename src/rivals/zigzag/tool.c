@@ -42,7 +42,15 @@ static int64_t extent_of(const tw_zz_layer *l, const tw_zz_relation *x)
     return tw_max(1, (int64_t)reach - x->pad);
 }
 
-/* An operand that has one window has all of them, as in the tool. */
+static void add_window(const tw_zz_layer *l, int relation, tw_einsum_operand *e, tw_zz_window_size *size)
+{
+    const tw_zz_relation *x = &l->relation[relation];
+    if (e->n_ranks < TW_RIVAL_RANKS) size->most[e->n_ranks] = extent_of(l, x);
+    add_rank(e, (tw_einsum_rank){2, {{x->dim[0], x->step[0]}, {x->dim[1], x->step[1]}}});
+}
+
+/* An operand that has one window has all of them, as in the tool: those of the equation in its order, so that what a layer makes and the next reads has the
+ * same axes. */
 static void describe_operand(const tw_zz_layer *l, int operand, tw_einsum_operand *e, tw_zz_window_size *size)
 {
     bool windows = has_window(l, operand);
@@ -50,11 +58,15 @@ static void describe_operand(const tw_zz_layer *l, int operand, tw_einsum_operan
         int d = l->index[operand][i];
         if (d < l->n_dims && !(windows && is_in_window(l, d))) add_rank(e, (tw_einsum_rank){1, {{d, 1}}});
     }
-    for (int i = 0; windows && i < l->n_relations; i++) {
-        const tw_zz_relation *x = &l->relation[i];
-        if (e->n_ranks < TW_RIVAL_RANKS) size->most[e->n_ranks] = extent_of(l, x);
-        add_rank(e, (tw_einsum_rank){2, {{x->dim[0], x->step[0]}, {x->dim[1], x->step[1]}}});
+    bool added[TW_ZZ_WINDOWS] = {false};
+    for (int i = 0; i < l->n_indices[operand]; i++) {
+        int x = l->index[operand][i] - l->n_dims;
+        if (x < 0 || added[x]) continue;
+        add_window(l, x, e, size);
+        added[x] = true;
     }
+    for (int x = 0; windows && x < l->n_relations; x++)
+        if (!added[x]) add_window(l, x, e, size);
 }
 
 static void describe(const tw_zz_layer *l, const tw_zz_entry *entry, tw_einsum *e, tw_zz_layer_facts *facts)
@@ -108,23 +120,41 @@ static tw_status read_files(tw_zz_reader *r, const tw_rival_file *file, int n)
     return status;
 }
 
-static tw_status build_layer(tw_zz_reader *r, const tw_zz_layer *l, tw_rival_layer *out)
+tw_status tw_zz_describe_layer(const tw_zz_layer *l, const tw_zz_entry *entry, tw_arena *arena, tw_rival_layer *out)
 {
     tw_einsum *e;
     tw_zz_extra *x;
-    TW_ALLOC(r->work.arena, e, 1);
-    TW_ALLOC(r->work.arena, x, 1);
-    const tw_zz_entry *entry = tw_zz_entry_for(r->mapping, l);
-    if (!entry)
-        return tw_diag_error(r->work.diag, l->loc,
-                             "no mapping is called '%s', as the layer is, '%s', as its type is, or 'default'",
-                             l->name, l->type);
+    TW_ALLOC(arena, e, 1);
+    TW_ALLOC(arena, x, 1);
     describe(l, entry, e, &x->facts);
-    x->facts.listed = (const int(*)[TW_ZZ_OPERANDS])r->listed;
     x->layer = l;
     x->entry = entry;
     *out = (tw_rival_layer){.name = l->name, .einsum = e, .loc = l->loc, .extra = x};
+    return TW_OK;
+}
+
+tw_status tw_zz_build_layer(tw_zz_reader *r, const tw_zz_layer *l, const tw_zz_entry *entry, tw_rival_layer *out)
+{
+    TW_TRY(tw_zz_describe_layer(l, entry, r->work.arena, out));
+    tw_zz_extra *x = (tw_zz_extra *)(uintptr_t)out->extra;
+    x->facts.listed = (const int(*)[TW_ZZ_OPERANDS])r->listed;
     return tw_zz_unrollings_of(r, l, entry, x);
+}
+
+static tw_status build_layer(tw_zz_reader *r, const tw_zz_layer *l, tw_rival_layer *out)
+{
+    const tw_zz_entry *entry = tw_zz_entry_for(r->mapping, l);
+    if (entry) return tw_zz_build_layer(r, l, entry, out);
+    return tw_diag_error(r->work.diag, l->loc,
+                         "no mapping is called '%s', as the layer is, '%s', as its type is, or 'default'", l->name,
+                         l->type);
+}
+
+void tw_zz_find_makers(const tw_zz_layer *l, int n, tw_rival_layer *out)
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++)
+            if (l[k].id == l[i].source) out[i].made_by = k + 1;
 }
 
 static tw_status read(const tw_rival_file *file, int n, tw_work work, tw_rival *out)
@@ -134,6 +164,7 @@ static tw_status read(const tw_rival_file *file, int n, tw_work work, tw_rival *
     TW_TRY(read_files(&r, file, n));
     TW_ALLOC(work.arena, layer, r.n_layers);
     for (int i = 0; i < r.n_layers; i++) TW_TRY(build_layer(&r, &r.layer[i], &layer[i]));
+    tw_zz_find_makers(r.layer, r.n_layers, layer);
     out->machine = r.machine;
     out->n_layers = r.n_layers;
     out->layer = layer;
@@ -200,6 +231,9 @@ static tw_status add_line(const accountant *a, int operand, int level, tw_accoun
                               .operand = x->name,
                               .tile_words = whole_of(a->count->exact[operand].elems[level]),
                               .instances = whole_of(x->exact.units[level + 1]),
+                              .bits_at_once = level == x->n_levels - 1
+                                                  ? a->count->top_rate[operand] * a->c->cycles / a->count->latency
+                                                  : 0,
                               .n_actions = TW_N_WAYS,
                               .action = action};
     return TW_OK;
@@ -288,7 +322,9 @@ static tw_status settle_account(const accountant *a, const tw_loopnest *nest)
 
 static tw_status choose(const tw_zz_goal *goal, tw_diag *diag, tw_zz_best *best)
 {
-    if (!goal->extra->chosen) return tw_zz_loma(goal, diag, best);
+    tw_zz_goal own = *goal;
+    own.tiles = goal->extra->tiles;
+    if (!goal->extra->chosen) return tw_zz_loma(&own, diag, best);
     *best = (tw_zz_best){.unrolling = 0, .nest = *goal->extra->chosen};
     return TW_OK;
 }

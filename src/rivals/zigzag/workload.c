@@ -245,6 +245,7 @@ static void read_name(tw_zz_reader *r, tw_fields *f, tw_zz_layer *l)
 {
     int64_t id = 0;
     (void)tw_field_int(f, "id", TW_REQUIRED, INT32_MIN, INT32_MAX, &id);
+    l->id = l->source = id;
     const tw_node *name = tw_field_node(f, "name", TW_OPTIONAL);
     if (name && name->kind == TW_SCALAR && *name->text && (name->quoted || strcmp(name->text, "null") != 0))
         l->name = name->text;
@@ -252,6 +253,15 @@ static void read_name(tw_zz_reader *r, tw_fields *f, tw_zz_layer *l)
         l->name = tw_arena_printf(r->work.arena, "Layer%" PRId64, id);
     const tw_node *type = tw_field_node(f, "operator_type", TW_REQUIRED);
     l->type = type && type->kind == TW_SCALAR ? type->text : "";
+}
+
+/* Which layer makes I; others are read over. */
+static void read_source(tw_fields *f, tw_zz_layer *l)
+{
+    const tw_node *map = tw_field_map(f, "operand_source", TW_OPTIONAL),
+                  *node = map ? tw_rival_entry(map, "I") : NULL;
+    tw_diag quiet = tw_diag_quiet(f->diag);
+    if (node && !tw_node_int(node, "I", INT32_MIN, INT32_MAX, &quiet, &l->source)) l->source = l->id;
 }
 
 static tw_status read_layer(tw_zz_reader *r, const tw_node *node, tw_zz_layer *l)
@@ -267,7 +277,7 @@ static tw_status read_layer(tw_zz_reader *r, const tw_node *node, tw_zz_layer *l
     for (size_t i = 0; i < TW_COUNT(windows); i++) (void)tw_field_node(&f, windows[i], TW_OPTIONAL);
     read_equation(r, &f, l);
     read_precisions(&f, l);
-    (void)tw_field_node(&f, "operand_source", TW_OPTIONAL);
+    read_source(&f, l);
     return tw_fields_close(&f);
 }
 

@@ -72,6 +72,8 @@ typedef struct tw_zz_layer {
     int index[TW_ZZ_OPERANDS][TW_RIVAL_RANKS]; /* a dim, or n_dims + a relation */
     int64_t bits[TW_ZZ_OPERANDS], final_bits;
     bool adds; /* W + I instead of W * I */
+    int64_t id,
+        source; /* its number, and that of the layer that makes I; equal where I is an input of all, or made by what is no layer */
 } tw_zz_layer;
 
 /* tw_rival_layer.extra */
@@ -82,6 +84,7 @@ typedef struct tw_zz_extra {
     int n_unrollings;
     const tw_zz_unrolling *unrolling; /* those to try, the most promising first */
     const tw_zz_nest *chosen;         /* with the first unrolling; NULL: none was chosen yet */
+    int64_t tiles; /* Stream: of the layer that run at the same time; 0: it is a layer of ZigZag */
 } tw_zz_extra;
 
 typedef struct tw_zz_reader {
@@ -91,6 +94,9 @@ typedef struct tw_zz_reader {
     const tw_zz_mapping *mapping;
     int n_layers;
     tw_zz_layer *layer;
+    bool may_idle; /* the array may have no multipliers: a core that only stores                      */
+    bool
+        is_stream; /* loops of networks come in the order that Stream has them in: orders that are equally good are told apart by it */
 } tw_zz_reader;
 
 bool tw_zz_is_accelerator(const tw_node *root);
@@ -98,6 +104,14 @@ bool tw_zz_is_mapping(const tw_node *root);
 bool tw_zz_is_workload(const tw_node *root);
 TW_NODISCARD tw_status tw_zz_read_accelerator(tw_zz_reader *r, const tw_node *root);
 TW_NODISCARD tw_status tw_zz_read_mapping(tw_zz_reader *r, const tw_node *root);
+/* One entry of a mapping file, for this machine. */
+TW_NODISCARD tw_status tw_zz_read_entry(tw_zz_reader *r, const tw_node *node, tw_zz_entry *e);
+/* What a map says lies over the array under this key (`dataflows` of a core, `spatial_mapping`), as an entry of a mapping; *out is NULL
+ * where it says nothing. */
+TW_NODISCARD tw_status tw_zz_read_dataflow(tw_zz_reader *r, const tw_node *root, const char *key,
+                                           const tw_zz_entry **out);
+/* Operands of a layer go to the memory operands that they go to where nothing is said. */
+void tw_zz_default_links(tw_zz_entry *entry);
 TW_NODISCARD tw_status tw_zz_read_workload(tw_zz_reader *r, const tw_node *root);
 TW_NODISCARD tw_status tw_zz_read_network(tw_zz_reader *r, const tw_graph_file *graph);
 /* The entry for a layer: by its name, its type, or the default. */
@@ -124,6 +138,14 @@ bool tw_zz_order_allows(const tw_zz_entry *entry, const tw_zz_case *c, const tw_
 TW_NODISCARD tw_status tw_zz_given_nest(const tw_zz_extra *x, const tw_zz_case *c, tw_diag *diag, bool *fixed,
                                         tw_zz_nest *out);
 
+/* The layer as a product with its operands linked as the entry has it. */
+TW_NODISCARD tw_status tw_zz_describe_layer(const tw_zz_layer *l, const tw_zz_entry *entry, tw_arena *arena,
+                                            tw_rival_layer *out);
+/* Finds out which of n layers reads the result of which. */
+void tw_zz_find_makers(const tw_zz_layer *l, int n, tw_rival_layer *out);
+/* The same, and what may lie over the array of the reader's machine. */
+TW_NODISCARD tw_status tw_zz_build_layer(tw_zz_reader *r, const tw_zz_layer *l, const tw_zz_entry *entry,
+                                         tw_rival_layer *out);
 /* A nest from elsewhere in place of the files': see tw_rival_tool. */
 TW_NODISCARD tw_status tw_zz_take(const tw_rival *rival, int layer, const tw_plain *nest, tw_work work,
                                   const tw_rival **out);
@@ -146,6 +168,7 @@ typedef struct tw_zz_goal { /* what a search looks at */
     tw_loc loc;
     tw_measure measure;
     int64_t max_nodes;
+    int64_t tiles; /* above 0: latency is that of so many tiles at the same time, as Stream compares nests */
 } tw_zz_goal;
 /* What nests are compared by: the measure, then the other figure. */
 typedef struct tw_zz_figure {

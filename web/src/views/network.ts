@@ -21,6 +21,11 @@ interface Row extends Step {
 }
 
 /** Units that a step moves over the outermost link. */
+/** What the same steps take layer by layer. */
+function layersOf(net: Network) {
+  return net.totals.layers ?? net.totals;
+}
+
 function outerUnits(step: Step): number {
   return step.memories?.[0]?.moved ?? 0;
 }
@@ -48,7 +53,7 @@ class NetworkView implements View {
     this.costs = app.page.costs as unknown as Costs | null;
     this.clock = clockOf(app.page.plans[0]);
     this.names = briefNames(this.net.steps.map((step) => step.name));
-    const total = Math.max(1, this.net.totals.cycles);
+    const total = Math.max(1, layersOf(this.net).cycles);
     this.rows = this.net.steps.map((step, number) => {
       const share = step.cycles === undefined ? null : step.cycles / total;
       return { ...step, number, share, perCycle: step.cycles ? outerUnits(step) / step.cycles : null };
@@ -151,7 +156,7 @@ class NetworkView implements View {
     const { totals: t, tensors } = this.net;
     const cards: (Card | null)[] = [
       this.timeCard(),
-      peakCard(t.losses),
+      this.net.programs?.length ? null : peakCard(t.losses), // of programs it is not known
       this.boundCard(),
       this.planCard(),
       t.energy_fj ? { key: "energy_fj", title: "energy", value: t.energy_fj, show: energyText(t.energy_fj), below: this.perPoint(t.energy_fj) } : null,
@@ -166,12 +171,14 @@ class NetworkView implements View {
   }
   private timeCard(): Card {
     const { cycles } = this.net.totals;
-    const below = this.clock ? `${digits(cycles)} cycles at ${digits(this.clock)} MHz` : "cycles, steps one after the other";
+    const apart = layersOf(this.net).cycles;
+    const how = this.net.programs?.length ? `cycles; layer by layer ${digits(apart)}` : "cycles, steps one after the other";
+    const below = this.clock ? `${digits(cycles)} cycles at ${digits(this.clock)} MHz${apart > cycles ? `; layer by layer ${digits(apart)}` : ""}` : how;
     return { key: "cycles", title: "whole network", value: cycles, show: this.clock ? duration(cycles, this.clock) : digits(cycles), below };
   }
   private boundCard(): Card {
     const { bound, cycles, bound_spaces } = this.net.totals;
-    const spaces = bound_spaces?.length ? ` in the space ${bound_spaces.join(", ")}` : "";
+    const spaces = this.net.programs?.length ? " for any plan" : bound_spaces?.length ? ` in the space ${bound_spaces.join(", ")}` : "";
     const below = bound ? `cycles at least${spaces}; search gap ${percent((cycles - bound) / Math.max(1, cycles))}` : "no bound";
     return { key: "bound", title: "proven bound", value: bound, show: bound ? digits(bound) : "not searched", below };
   }
@@ -183,7 +190,7 @@ class NetworkView implements View {
   }
   private trafficCard(): Card | null {
     const { steps, totals, machine } = this.net;
-    const moved = steps.reduce((sum, step) => sum + outerUnits(step), 0);
+    const moved = totals.off_chip ?? steps.reduce((sum, step) => sum + outerUnits(step), 0);
     const first = steps.find((step) => step.memories?.length)?.memories![0].memory;
     if (!moved || !first) return null;
     const below = `${rate(moved / Math.max(1, totals.cycles))} ${machine.unit}s per cycle on average`;
@@ -198,6 +205,7 @@ class NetworkView implements View {
 
   private parts(): HTMLElement[] {
     const parts = [
+      ...this.programs(),
       ...this.losses(),
       part("What would help", null, ...remedyParts(this.net.remedies, this.measure())),
       part("Run", "the steps in their order, as wide as their time; a click opens the plan of a step, the tab Run shows what happens inside", this.strip.element),
@@ -217,6 +225,28 @@ class NetworkView implements View {
   /** Its first objective. */
   private measure(): string {
     return this.app.page.plans[0]?.doc.ops[0]?.search?.objectives[0]?.measure ?? "latency";
+  }
+
+  /** Steps that run in groups on one timeline; all other parts are about layers. */
+  private programs(): HTMLElement[] {
+    const groups = (this.net.programs ?? []).flatMap((program) => program.groups.map((group) => ({ ...group, many: group.operators.length })));
+    const fused = groups.filter((group) => group.many > 1);
+    if (!fused.length) return [];
+    type Group = (typeof fused)[number];
+    const cuts = (g: Group) => g.cuts.map((cut) => (cut.size ? `${cut.loop} ${cut.size}` : `${cut.loop} /${cut.count}`)).join(", ") || "whole";
+    const again = (g: Group) => g.points / Math.max(1, g.points_once) - 1;
+    const columns: Column<Group>[] = [
+      { key: "first", title: "from step", value: (g) => g.operators[0].name },
+      { key: "last", title: "to step", value: (g) => g.operators[g.many - 1].name },
+      { key: "many", title: "steps", value: (g) => g.many },
+      { key: "tile", title: "tile", value: cuts },
+      { key: "again", title: "computed again", value: again, show: (g) => percent(again(g)) },
+      { key: "saved_bytes", title: "neither stored nor loaded", value: (g) => g.saved_bytes, show: (g) => bytes(g.saved_bytes) },
+    ];
+    const { cycles } = this.net.totals;
+    const faster = (layersOf(this.net).cycles / Math.max(1, cycles)).toFixed(2);
+    const about = `${faster} x as fast as layer by layer: ${digits(fused.length)} of ${digits(groups.length)} groups have several steps, which run tile by tile; what follows below is about layers`;
+    return [part("Groups", about, scroll(table(columns, fused, { name: "groups" })))];
   }
 
   /** Where the time of the whole network goes. */

@@ -134,7 +134,7 @@ export function networkLine(page: PageData): Node {
   const badge = badgeOfVerdicts(steps.flatMap((step) => step.verdict ?? [])) ?? "not verified";
   const parts: Child[] = [
     el("strong", { "data-key": "cycles", "data-value": totals.cycles }, [timeText(totals.cycles, clockOf(page.plans[0]))]),
-    totals.bound > 0 && totals.cycles > 0 ? `search gap ${percent(1 - totals.bound / totals.cycles)}${spacesText(totals.bound_spaces)}` : null,
+    totals.bound > 0 && totals.cycles > 0 ? `search gap ${percent(1 - totals.bound / totals.cycles)}${totals.groups ? "" : spacesText(totals.bound_spaces)}` : null,
     `${totals.planned_steps} of ${steps.length} steps planned`,
     limit ? `mostly bound by ${limit}` : null,
   ];

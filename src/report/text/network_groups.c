@@ -1,0 +1,151 @@
+/* src/report/text/network_groups.c - see network_groups.h. */
+#include "report/text/network_groups.h"
+#include "plan/groupfacts.h"
+#include "plan/links.h"
+#include "report/facts/jointfacts.h"
+#include "report/facts/network_row.h"
+#include "report/text/summary.h"
+#include "write/number.h"
+#include "write/table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Steps that are in groups of several, and how many groups these are. */
+static void count_fused(const tw_network_plan *plan, int *n_steps, int *n_groups)
+{
+    *n_steps = *n_groups = 0;
+    for (int i = 0; i < plan->n_parts; i++)
+        for (int g = 0; plan->part[i].plan && g < plan->part[i].plan->mapping->n_groups; g++) {
+            int n = plan->part[i].plan->mapping->group[g].n_ops;
+            if (n > 1) *n_steps += n, ++*n_groups;
+        }
+}
+
+static int count_residents(const tw_network_plan *plan)
+{
+    int n = 0;
+    for (int i = 0; i < plan->n_parts; i++)
+        if (plan->part[i].plan) n += plan->part[i].plan->mapping->n_residents;
+    return n;
+}
+
+static void print_moved(const tw_network_plan *plan, tw_line *line)
+{
+    int64_t moved = 0, layers = 0;
+    char text[200];
+    for (int s = 0; s < plan->network->lowered->graph.n_ops; s++) {
+        tw_network_row row = tw_network_row_of(plan, s);
+        layers += row.plan ? tw_step_off_chip(row.plan) : 0;
+    }
+    moved = tw_network_off_chip(plan);
+    snprintf(text, sizeof text, "%s %s cross the outermost link, layer by layer %s", TW_GROUPED(moved),
+             tw_unit_plural(plan->machine->unit), TW_GROUPED(layers));
+    tw_fact_put(line, TW_PLAIN, "moved", text);
+}
+
+void tw_network_gain_print(const tw_network_plan *plan, tw_line *line)
+{
+    const tw_network_totals *t = &plan->totals;
+    char text[300];
+    int n_steps, n_groups, n_residents = count_residents(plan);
+    if (t->n_programs == 0) return;
+    count_fused(plan, &n_steps, &n_groups);
+    int64_t hundredths = (int64_t)(100 * (double)t->layers_cycles / (double)tw_max(1, t->cycles));
+    snprintf(text, sizeof text, "%" PRId64 ".%02dx as fast as layer by layer, which takes %s cycles%s%s",
+             hundredths / 100, (int)(hundredths % 100), TW_GROUPED(t->layers_cycles),
+             t->energy_fj > 0 ? " and " : "", t->energy_fj > 0 ? TW_ENERGY(t->layers_energy_fj) : "");
+    tw_fact_put(line, TW_PLAIN, "groups", text);
+    snprintf(text, sizeof text,
+             "%d steps run tile by tile in %d group%s; %d tensor%s stay%s on chip between groups", n_steps,
+             n_groups, n_groups == 1 ? "" : "s", n_residents, n_residents == 1 ? "" : "s",
+             n_residents == 1 ? "s" : "");
+    tw_fact_put(line, TW_PLAIN, "", text);
+    print_moved(plan, line);
+}
+
+/* ---- the table ---- */
+
+enum { STEPS, LAST, TILE, FROM, TO, AGAIN, SAVED, N_COLUMNS };
+
+/* "oy 14, ox 56": the sizes of tiles. */
+static const char *cuts_text(const tw_nest *nest, tw_arena *arena)
+{
+    const tw_op *driver = nest->op[nest->n_ops - 1].op;
+    const char *text = nest->n_places > 0 ? "" : "whole";
+    for (int p = 0; p < nest->n_places && text; p++) {
+        const tw_nest_cut *cut = &nest->map->cut[p];
+        const char *name = driver->loop[cut->loop].name, *comma = p ? ", " : "";
+        text = cut->size > 0 ? tw_arena_printf(arena, "%s%s%s %" PRId64, text, comma, name, cut->size)
+                             : tw_arena_printf(arena, "%s%s%s /%" PRId64, text, comma, name, cut->count);
+    }
+    return text;
+}
+
+/* The end of a long name tells more. */
+static const char *tail_of(const char *name)
+{
+    enum { MOST = 24 };
+    size_t n = strlen(name);
+    return n > MOST ? name + n - MOST : name;
+}
+
+static tw_status put_group(const tw_network_part *part, int g, int64_t begin, tw_table *table, tw_arena *arena)
+{
+    const tw_plan *plan = part->plan;
+    const tw_nest *nest = &plan->joint->program->nest[g];
+    tw_group_facts f = tw_group_facts_of(plan, g);
+    tw_span span = tw_joint_group_span(plan, g);
+    const char *cuts = cuts_text(nest, arena);
+    if (!cuts) return TW_ERR_NOMEM;
+    tw_table_row(table, TW_PLAIN);
+    int first = part->first_step + nest->map->op[0].op;
+    if (nest->n_ops > 1)
+        tw_table_printf(table, STEPS, "%d..%d", first, first + nest->n_ops - 1);
+    else
+        tw_table_printf(table, STEPS, "%d", first);
+    tw_table_put(table, LAST, tail_of(nest->op[nest->n_ops - 1].op->name));
+    tw_table_printf(table, TILE, "%.28s", cuts);
+    tw_table_put(table, FROM, TW_GROUPED(begin + span.lo));
+    tw_table_put(table, TO, TW_GROUPED(begin + span.hi));
+    tw_table_put(table, AGAIN,
+                 f.points > f.points_once ? TW_PERCENT(f.points - f.points_once, f.points_once) : "-");
+    tw_table_number(table, SAVED, f.saved_bytes);
+    return TW_OK;
+}
+
+/* Cycles of a part: of its program, or of its layers. */
+static int64_t cycles_of(const tw_network_plan *plan, const tw_network_part *part)
+{
+    int64_t sum = 0;
+    if (part->plan) return part->plan->sum.cycles;
+    for (int s = part->first_step; s < part->first_step + part->n_steps; s++)
+        sum += tw_network_row_of(plan, s).cycles;
+    return sum;
+}
+
+tw_status tw_network_groups_print(const tw_network_plan *plan, bool all, tw_line *line, tw_arena *scratch)
+{
+    enum { LISTED = 16 };
+    static const char *const title[N_COLUMNS] = {"group", "up to",          "tile",       "from cycle",
+                                                 "to",    "computed again", "bytes saved"};
+    tw_table table;
+    int64_t begin = 0;
+    int n = 0, left = 0;
+    if (plan->totals.n_programs == 0) return TW_OK;
+    tw_table_init(&table, title, N_COLUMNS, FROM, scratch);
+    for (int i = 0; i < plan->n_parts; begin += cycles_of(plan, &plan->part[i]), i++)
+        for (int g = 0; plan->part[i].plan && g < plan->part[i].plan->mapping->n_groups; g++) {
+            bool several = plan->part[i].plan->mapping->group[g].n_ops > 1;
+            if (!all && (!several || n == LISTED)) left++;
+            if (!all && (!several || n == LISTED)) continue;
+            TW_TRY(put_group(&plan->part[i], g, begin, &table, scratch));
+            n++;
+        }
+    if (left > 0) {
+        tw_table_row(&table, TW_DIM);
+        tw_table_printf(&table, LAST, "%d others", left);
+    }
+    tw_line_end(line);
+    return tw_table_print(&table, line);
+}

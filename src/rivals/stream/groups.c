@@ -1,0 +1,319 @@
+/* src/rivals/stream/groups.c - see groups.h. */
+#include "rivals/stream/groups.h"
+#include "rivals/stream/machine.h"
+
+#include <string.h>
+
+typedef struct tile { /* what one core runs of a layer */
+    const tw_rival_layer *layer;
+    const tw_einsum *einsum;
+    const tw_levels *levels;
+    int core, loop; /* loop -1: all of the layer */
+    int64_t from, to, all[TW_RIVAL_DIMS], size[TW_RIVAL_DIMS];
+    bool doubles; /* what changes has two buffers */
+    int slides;   /* the loop along which rows that tiles share stay, -1: none */
+} tile;
+
+/* ---- sizes ---- */
+
+static unsigned cut_loops(const tile *t)
+{
+    unsigned cut = 0;
+    for (int d = 0; d < t->einsum->n_dims; d++)
+        if (t->size[d] < t->all[d]) cut |= 1u << d;
+    return cut;
+}
+
+static int buffers_of(const tile *t, int operand)
+{
+    return t->doubles && (tw_einsum_relevant(&t->einsum->operand[operand]) & cut_loops(t)) ? 2 : 1;
+}
+
+/* Bytes of an operand's buffers, sums with the width of partial ones. */
+static double bytes_of(const tile *t, int operand)
+{
+    const tw_einsum_operand *x = &t->einsum->operand[operand];
+    int64_t words = 0;
+    if (!tw_einsum_volume(x, t->size, &words)) return 1e18;
+    return (double)words * (double)tw_max(x->bits, x->partial_bits) / 8 * buffers_of(t, operand);
+}
+
+/* How much is missing in all memories. */
+static double missing(const tile *t)
+{
+    double sum = 0;
+    for (int l = 0; l < t->levels->n; l++) {
+        double bytes = 0;
+        for (int o = 0; o < t->einsum->n_operands; o++)
+            if (t->levels->level[l].holds >> o & 1) bytes += bytes_of(t, o);
+        if (bytes > (double)t->levels->level[l].bytes) sum += bytes - (double)t->levels->level[l].bytes;
+    }
+    return sum;
+}
+
+/* The loop whose halving leaves least missing: one of the result's before a reduction. */
+static int next_cut(tile *t)
+{
+    unsigned parallel = tw_einsum_relevant(&t->einsum->operand[TW_ZZ_O]);
+    for (int reduces = 0; reduces < 2; reduces++) {
+        int best = -1;
+        double least = 0;
+        for (int d = 0; d < t->einsum->n_dims; d++) {
+            int64_t size = t->size[d];
+            if (size == 1 || (parallel >> d & 1) == (unsigned)reduces) continue;
+            t->size[d] = tw_cdiv(size, 2);
+            double rest = missing(t);
+            t->size[d] = size;
+            if (best >= 0 && rest >= least) continue;
+            best = d;
+            least = rest;
+        }
+        if (best >= 0) return best;
+    }
+    return -1;
+}
+
+static bool fit(tile *t, bool doubles)
+{
+    t->slides = -1;
+    t->doubles = doubles;
+    memcpy(t->size, t->all, sizeof t->size);
+    while (missing(t) > 0) {
+        int d = next_cut(t);
+        if (d < 0) return false;
+        t->size[d] = tw_cdiv(t->size[d], 2);
+    }
+    return true;
+}
+
+/* Which loop of the result has a window in an operand, and the longest of these; -1: none has. */
+static int row_loop(const tile *t)
+{
+    int best = -1;
+    for (int o = 0; o < t->einsum->n_operands; o++)
+        for (int r = 0; r < t->einsum->operand[o].n_ranks; r++) {
+            const tw_einsum_rank *rank = &t->einsum->operand[o].rank[r];
+            int d = rank->term[0].dim;
+            if (rank->n_terms > 1 && (best < 0 || t->size[d] > t->size[best])) best = d;
+        }
+    return best;
+}
+
+/* Loads and stores go on while the array computes only where there are several tiles: rows, if they fit. */
+static bool fit_rows(tile *t)
+{
+    enum { TILES = 8 };
+    memcpy(t->size, t->all, sizeof t->size);
+    int d = row_loop(t);
+    if (d < 0) return false;
+    t->doubles = true;
+    t->size[d] = tw_cdiv(t->all[d], TILES);
+    t->slides = t->size[d] < t->all[d] ? d : -1;
+    return missing(t) == 0;
+}
+
+/* ---- the array ---- */
+
+typedef struct spread { /* loops over the axes of the array, one each; -1: none */
+    int loop[TW_RIVAL_AXES];
+    double passes;
+} spread;
+
+static double passes_of(const tile *t, const tw_hierarchy *h, const int *loop)
+{
+    double passes = 1;
+    for (int d = 0; d < t->einsum->n_dims; d++) {
+        int64_t left = t->size[d];
+        for (int a = 0; a < h->n_axes; a++)
+            if (loop[a] == d) left = tw_cdiv(left, h->axis_size[a]);
+        passes *= (double)left;
+    }
+    return passes;
+}
+
+/* Tries every loop over every axis; of equals the first. */
+static void spread_axis(const tile *t, const tw_hierarchy *h, int axis, int *loop, spread *best)
+{
+    if (axis == h->n_axes) {
+        double passes = passes_of(t, h, loop);
+        if (best->passes > 0 && passes >= best->passes) return;
+        best->passes = passes;
+        memcpy(best->loop, loop, sizeof best->loop);
+        return;
+    }
+    for (int d = 0; d < t->einsum->n_dims; d++) {
+        bool used = t->size[d] == 1;
+        for (int a = 0; a < axis; a++) used |= loop[a] == d;
+        if (used) continue;
+        loop[axis] = d;
+        spread_axis(t, h, axis + 1, loop, best);
+    }
+    loop[axis] = -1;
+    spread_axis(t, h, axis + 1, loop, best);
+}
+
+static void print_unroll(const tile *t, const tw_hierarchy *h, tw_text *out)
+{
+    int loop[TW_RIVAL_AXES];
+    spread best = {.passes = 0};
+    const char *between = ": {";
+    spread_axis(t, h, 0, loop, &best);
+    tw_text_printf(out, "    unroll: {");
+    tw_print_our_name(t->layer->name, out);
+    for (int a = 0; a < h->n_axes; a++) {
+        if (best.loop[a] < 0) continue;
+        tw_text_printf(out, "%s", between);
+        tw_print_our_loop(h->axis[a], out);
+        tw_text_printf(out, ": ");
+        tw_print_our_loop(t->einsum->dim[best.loop[a]], out);
+        between = ", ";
+    }
+    tw_text_printf(out, "%s}}\n", between[0] == ':' ? between : "");
+}
+
+/* ---- text ---- */
+
+static void print_tensor(const tile *t, int operand, tw_text *out)
+{
+    tw_print_our_loop(t->einsum->operand[operand].name, out);
+}
+
+static void print_cuts(const tile *t, tw_text *out)
+{
+    const char *between = ", sizes: {";
+    for (int d = 0; d < t->einsum->n_dims; d++) {
+        if (t->size[d] == t->all[d]) continue;
+        tw_text_printf(out, "%s", between);
+        tw_print_our_loop(t->einsum->dim[d], out);
+        tw_text_printf(out, ": %" PRId64, t->size[d]);
+        between = ", ";
+    }
+    if (between[2] == 0) tw_text_printf(out, "}");
+}
+
+static void print_buffers(const tile *t, int level, tw_text *out)
+{
+    const char *between = ", buffers: {";
+    for (int o = 0; o < t->einsum->n_operands; o++) {
+        if (!(t->levels->level[level].holds >> o & 1) || buffers_of(t, o) < 2) continue;
+        tw_text_printf(out, "%s", between);
+        print_tensor(t, o, out);
+        tw_text_printf(out, ": 2");
+        between = ", ";
+    }
+    if (between[2] == 0) tw_text_printf(out, "}");
+}
+
+static bool has_window(const tile *t, int operand)
+{
+    const tw_einsum_operand *x = &t->einsum->operand[operand];
+    for (int r = 0; r < x->n_ranks; r++)
+        if (x->rank[r].n_terms > 1 && x->rank[r].term[0].dim == t->slides) return true;
+    return false;
+}
+
+static void print_slide(const tile *t, tw_text *out)
+{
+    for (int o = 0; t->slides >= 0 && o < t->einsum->n_operands; o++) {
+        if (!(t->levels->level[0].holds >> o & 1) || !has_window(t, o)) continue;
+        tw_text_printf(out, ", slide: {");
+        print_tensor(t, o, out);
+        tw_text_printf(out, ": ");
+        tw_print_our_loop(t->einsum->dim[t->slides], out);
+        tw_text_printf(out, "}");
+    }
+}
+
+static void print_tile(const tw_cores *cores, const tile *t, int number, tw_text *out)
+{
+    tw_rival rival = {.machine = cores->hda->core[t->core].machine};
+    tw_text_printf(out, "  - name: ");
+    tw_print_our_name(t->layer->name, out);
+    tw_text_printf(out, ".%d\n    core: ", number);
+    tw_print_our_name(cores->hda->core[t->core].name, out);
+    tw_text_printf(out, "\n    ops: [");
+    tw_print_our_name(t->layer->name, out);
+    tw_text_printf(out, "]\n");
+    if (t->loop >= 0) {
+        tw_text_printf(out, "    part: {loop: ");
+        tw_print_our_loop(t->einsum->dim[t->loop], out);
+        tw_text_printf(out, ", from: %" PRId64 ", to: %" PRId64 "}\n", t->from, t->to);
+    }
+    tw_text_printf(out, "    levels:\n");
+    for (int l = 0; l < t->levels->n; l++) { /* all memories of a core have tiles of one size */
+        tw_text_printf(out, "      - {at: ");
+        tw_levels_print_name(&rival, t->levels, l, out);
+        if (l == 0) print_cuts(t, out);
+        print_buffers(t, l, out);
+        if (l == 0) print_slide(t, out);
+        tw_text_printf(out, "}\n");
+    }
+    print_unroll(t, rival.machine, out);
+}
+
+/* ---- tiles of a layer ---- */
+
+/* The loop that lies over cores, -1: none does. */
+static tw_status find_loop(const tw_cores_layer *l, const tw_einsum *e, tw_diag *diag, int *loop)
+{
+    *loop = -1;
+    for (int d = 0; d < l->whole->n_dims; d++) {
+        if (l->parts[d] == 1) continue;
+        if (*loop >= 0)
+            return tw_diag_error(diag, l->entry->loc,
+                                 "loops '%s' and '%s' of '%s' lie over cores; in ours one does", e->dim[*loop],
+                                 e->dim[d], l->whole->name);
+        if (!(tw_einsum_relevant(&e->operand[TW_ZZ_O]) >> d & 1))
+            return tw_diag_error(diag, l->entry->loc,
+                                 "'%s' of '%s' is summed over cores; parts of ours are parts of the result",
+                                 e->dim[d], l->whole->name);
+        *loop = d;
+    }
+    return TW_OK;
+}
+
+static tw_status print_one(const tw_cores *cores, int layer, tile *t, int number, tw_diag *diag, tw_text *out)
+{
+    memcpy(t->all, t->einsum->extent, sizeof t->all);
+    if (t->loop >= 0) t->all[t->loop] = t->to - t->from;
+    if (!fit_rows(t) && !fit(t, true) && !fit(t, false))
+        return tw_diag_infeasible(diag, cores->layer[layer].whole->loc,
+                                  "no tile of '%s' fits into the memories of core %d", t->layer->name, t->core);
+    print_tile(cores, t, number, out);
+    return TW_OK;
+}
+
+static tw_status print_layer(const tw_cores *cores, const tw_core_table *table, int layer, tw_diag *diag,
+                             tw_text *out)
+{
+    const tw_cores_layer *l = &cores->layer[layer];
+    const tw_einsum *e = cores->whole[layer].einsum;
+    tw_levels levels;
+    int loop;
+    TW_TRY(find_loop(l, e, diag, &loop));
+    int64_t extent = loop < 0 ? 1 : e->extent[loop], size = tw_cdiv(extent, l->n_tiles);
+    for (int64_t n = 0; n * size < extent; n++) {
+        int core = tw_cores_place(cores, table, layer, n);
+        if (core < 0)
+            return tw_diag_infeasible(diag, l->whole->loc, "no core that the mapping names runs '%s'",
+                                      l->whole->name);
+        TW_TRY(tw_hda_levels(cores->hda, core, diag, &levels));
+        tile t = {.layer = &cores->whole[layer],
+                  .einsum = e,
+                  .levels = &levels,
+                  .core = core,
+                  .loop = loop,
+                  .from = n * size,
+                  .to = tw_min((n + 1) * size, extent)};
+        TW_TRY(print_one(cores, layer, &t, (int)n, diag, out));
+    }
+    return TW_OK;
+}
+
+tw_status tw_cores_print_groups(const tw_cores *cores, const tw_core_table *table, tw_diag *diag, tw_text *out)
+{
+    tw_text_printf(out, "# Written by 'tilewright convert'; for the machine and the workload that it writes of the "
+                        "same files.\ngroups:\n");
+    for (int i = 0; i < cores->n_layers; i++) TW_TRY(print_layer(cores, table, i, diag, out));
+    return TW_OK;
+}

@@ -1,0 +1,309 @@
+/* test/networks/test_join.c - networks as programs of groups: never slower than layer by layer, and the same numbers. */
+#include "pb.h"
+#include "tilewright/network.h"
+#include "tw_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Little memory behind a slow link, so that groups pay. */
+static const char slow[] =
+    "machine: slow\nunit: byte\ntiming: async\nmemories:\n"
+    "  - {name: dram, size: unlimited, energy: 60 pJ}\n"
+    "  - {name: sram, size: 24 KiB, align: 4, energy: 1 pJ}\nengines:\n"
+    "  - {name: dma, between: [dram, sram], prefetch: all, cost: {latency: 50, per_cycle: 4}}\n"
+    "  - {name: array, computes: [multiply-add, add, max, map, average, min, product], memory: sram, "
+    "energy: 0.1 pJ, cost: {array: [8, 8], latency: 5}}\n";
+
+/* ---- networks of images ---- */
+
+enum { NODE = 1, CONSTANT = 5, INPUT = 11, OUTPUT = 12, FLOAT = 1 };
+
+typedef struct image { /* a value: [1, channels, side, side] */
+    char name[16];
+    int64_t channels, side;
+} image;
+
+typedef struct net {
+    tw_text graph;
+    int n;
+    uint64_t seed;
+} net;
+
+static void add_value(tw_text *graph, int field, const image *x)
+{
+    const int64_t dim[] = {1, x->channels, x->side, x->side};
+    tw_text shape = {0}, tensor = {0}, of_value = {0}, value = {0};
+    for (int i = 0; i < 4; i++) {
+        tw_text one = {0};
+        pb_int(&one, 1, dim[i]);
+        pb_message(&shape, 1, &one);
+    }
+    pb_int(&tensor, 1, FLOAT);
+    pb_message(&tensor, 2, &shape);
+    pb_message(&of_value, 1, &tensor);
+    pb_text(&value, 1, x->name);
+    pb_message(&value, 2, &of_value);
+    pb_message(graph, field, &value);
+}
+
+static void add_weights(net *n, const char *name, int n_dims, const int64_t *dim)
+{
+    tw_text t = {0};
+    int64_t elems = 1;
+    for (int i = 0; i < n_dims; i++) elems *= dim[i];
+    float *x = calloc((size_t)elems, sizeof *x);
+    for (int64_t i = 0; i < elems; i++) x[i] = (float)tw_test_pick(&n->seed, -8, 8) / 16;
+    for (int i = 0; i < n_dims; i++) pb_int(&t, 1, dim[i]);
+    pb_int(&t, 2, FLOAT);
+    pb_text(&t, 8, name);
+    pb_bytes(&t, 9, x, (size_t)elems * sizeof *x);
+    pb_message(&n->graph, CONSTANT, &t);
+    free(x);
+}
+
+static void add_ints(tw_text *node, const char *name, int64_t a, int64_t b, int count)
+{
+    tw_text attribute = {0};
+    pb_text(&attribute, 1, name);
+    for (int i = 0; i < count; i++) pb_int(&attribute, 8, i < count / 2 ? a : b);
+    pb_int(&attribute, 20, 7);
+    pb_message(node, 5, &attribute);
+}
+
+static void add_int(tw_text *node, const char *name, int64_t x)
+{
+    tw_text attribute = {0};
+    pb_text(&attribute, 1, name);
+    pb_int(&attribute, 3, x);
+    pb_int(&attribute, 20, 2);
+    pb_message(node, 5, &attribute);
+}
+
+static image new_image(net *n, int64_t channels, int64_t side)
+{
+    image x = {.channels = channels, .side = side};
+    snprintf(x.name, sizeof x.name, "v%d", n->n++);
+    return x;
+}
+
+static tw_text begin(const char *op, const image *a, const image *b, const image *out)
+{
+    tw_text node = {0};
+    pb_text(&node, 1, a->name);
+    if (b) pb_text(&node, 1, b->name);
+    pb_text(&node, 2, out->name);
+    pb_text(&node, 4, op);
+    return node;
+}
+
+/* A convolution, all channels or each by itself, with padding that keeps the size at stride 1. */
+static image conv(net *n, const image *x, int64_t channels, int64_t kernel, int64_t stride, bool depthwise)
+{
+    image out = new_image(n, depthwise ? x->channels : channels, (x->side - 1) / stride + 1);
+    image w = {0};
+    const int64_t dim[] = {out.channels, depthwise ? 1 : x->channels, kernel, kernel};
+    snprintf(w.name, sizeof w.name, "w%d", n->n);
+    add_weights(n, w.name, 4, dim);
+    tw_text node = begin("Conv", x, &w, &out);
+    add_ints(&node, "kernel_shape", kernel, kernel, 2);
+    add_ints(&node, "pads", kernel / 2, kernel / 2, 4);
+    add_ints(&node, "strides", stride, stride, 2);
+    add_int(&node, "group", depthwise ? x->channels : 1);
+    pb_message(&n->graph, NODE, &node);
+    return out;
+}
+
+static image unary(net *n, const char *op, const image *x)
+{
+    image out = new_image(n, x->channels, x->side);
+    tw_text node = begin(op, x, NULL, &out);
+    pb_message(&n->graph, NODE, &node);
+    return out;
+}
+
+static image add(net *n, const image *x, const image *y)
+{
+    image out = new_image(n, x->channels, x->side);
+    tw_text node = begin("Add", x, y, &out);
+    pb_message(&n->graph, NODE, &node);
+    return out;
+}
+
+static image pool(net *n, const image *x, bool average)
+{
+    image out = new_image(n, x->channels, x->side / 2);
+    tw_text node = begin(average ? "AveragePool" : "MaxPool", x, NULL, &out);
+    add_ints(&node, "kernel_shape", 2, 2, 2);
+    add_ints(&node, "strides", 2, 2, 2);
+    pb_message(&n->graph, NODE, &node);
+    return out;
+}
+
+/* Convolutions, residual blocks, poolings: a dozen nodes. */
+static tw_text random_network(uint64_t seed)
+{
+    net n = {.seed = seed};
+    image x = new_image(&n, tw_test_pick(&n.seed, 1, 6), tw_test_pick(&n.seed, 9, 24));
+    add_value(&n.graph, INPUT, &x);
+    for (int i = 0; i < 5; i++) {
+        switch (tw_test_pick(&n.seed, 0, 4)) {
+        case 0: x = conv(&n, &x, tw_test_pick(&n.seed, 2, 12), 3, tw_test_pick(&n.seed, 1, 2), false); break;
+        case 1: x = conv(&n, &x, 0, 3, 1, true); break;
+        case 2: x = conv(&n, &x, tw_test_pick(&n.seed, 2, 12), 1, 1, false); break;
+        case 3: {
+            image a = conv(&n, &x, x.channels, 3, 1, false), r = unary(&n, "Relu", &a);
+            image b = conv(&n, &r, x.channels, 3, 1, false);
+            x = add(&n, &b, &x);
+            break;
+        }
+        default:
+            if (x.side > 3) x = pool(&n, &x, tw_test_pick(&n.seed, 0, 1));
+        }
+        if (tw_test_pick(&n.seed, 0, 1)) x = unary(&n, tw_test_pick(&n.seed, 0, 1) ? "Relu" : "Sigmoid", &x);
+    }
+    x = conv(&n, &x, 4, 3, 1, false);
+    add_value(&n.graph, OUTPUT, &x);
+    return n.graph;
+}
+
+static tw_status open_graph(tw_context *ctx, tw_text *graph, const tw_machine *machine, const tw_network **out)
+{
+    char path[] = "/tmp/tw_join_XXXXXX.onnx";
+    tw_text model = {0}, opset = {0};
+    pb_int(&model, 1, 8);
+    pb_int(&opset, 2, 17);
+    pb_message(&model, 8, &opset);
+    pb_message(&model, 7, graph);
+    FILE *file = fdopen(mkstemps(path, 5), "wb");
+    CHECK_EQ(fwrite(model.bytes, 1, model.len, file), model.len);
+    fclose(file);
+    tw_text_release(&model);
+    tw_status status = tw_network_open(ctx, path, &(tw_network_options){.machine = machine}, out);
+    unlink(path);
+    return status;
+}
+
+/* ---- both ways ---- */
+
+typedef struct both {
+    const tw_network_plan *groups, *layers;
+} both;
+
+static both plan_both(tw_context *ctx, const tw_network *network, const tw_machine *machine)
+{
+    both b;
+    tw_search_options layers = TW_SEARCH_OPTIONS_INIT, groups;
+    layers.n_threads = 1;
+    layers.budget = 20000;
+    groups = layers;
+    groups.groups = true;
+    tw_network_search_options options = {.search = &layers};
+    CHECK_EQ(tw_network_search(ctx, network, machine, &options, &b.layers), TW_OK);
+    options.search = &groups;
+    CHECK_EQ(tw_network_search(ctx, network, machine, &options, &b.groups), TW_OK);
+    return b;
+}
+
+static void check_never_slower(const both *b)
+{
+    const tw_network_totals *groups = tw_network_plan_totals(b->groups),
+                            *layers = tw_network_plan_totals(b->layers);
+    CHECK(groups->cycles <= layers->cycles);
+    CHECK(groups->bound <= (double)groups->cycles);
+    CHECK_EQ(groups->layers_cycles, layers->cycles);
+    CHECK_EQ(layers->n_programs, 0);
+}
+
+static const tw_network_verdict *run(tw_context *ctx, const tw_network_plan *plan)
+{
+    const tw_network_verdict *verdict = NULL;
+    tw_status status = tw_network_run(ctx, plan, &(tw_network_run_options){.seed = 7}, &verdict);
+    for (int s = 0; verdict && s < verdict->n_steps; s++)
+        if (verdict->step[s].fault) print_error("step %d: %s\n", s, verdict->step[s].fault);
+    CHECK_EQ(status, TW_OK);
+    return verdict;
+}
+
+/* Every step is run, every program as it is planned, and the results are those of layer by layer. */
+static void check_numbers(tw_context *ctx, const both *b)
+{
+    const tw_network_verdict *joined = run(ctx, b->groups), *apart = run(ctx, b->layers);
+    bool close;
+    CHECK_EQ(joined->n_programs, tw_network_plan_totals(b->groups)->n_programs);
+    CHECK(!joined->program_why_not);
+    CHECK_EQ(joined->n_executed, apart->n_executed);
+    CHECK_EQ(joined->n_equal, apart->n_equal);
+    for (int o = 0; o < joined->n_outputs; o++) {
+        CHECK(tw_network_data_differ(&joined->output[o], &apart->output[o], &close) < 1e-5);
+    }
+}
+
+TEST(a_random_network_in_groups_is_never_slower_and_makes_the_same_numbers)
+{
+    enum { CASES = 12 };
+    uint64_t seed = getenv("TW_SEED") ? strtoull(getenv("TW_SEED"), NULL, 10) : 1;
+    int n_programs = 0, n_fused = 0;
+    for (int i = 0; i < CASES; i++, seed++) {
+        tw_context *ctx = tw_context_new();
+        const tw_machine *machine;
+        const tw_network *network;
+        tw_text graph = random_network(seed);
+        print_message("TW_SEED=%llu\n", (unsigned long long)seed);
+        CHECK_EQ(tw_machine_parse(ctx, "slow", slow, &machine), TW_OK);
+        CHECK_EQ(open_graph(ctx, &graph, machine, &network), TW_OK);
+        both b = plan_both(ctx, network, machine);
+        check_never_slower(&b);
+        check_numbers(ctx, &b);
+        const tw_network_totals *t = tw_network_plan_totals(b.groups);
+        n_programs += t->n_programs;
+        n_fused += t->n_programs > 0 && t->n_groups < t->n_planned;
+        tw_context_free(ctx);
+    }
+    CHECK(n_programs > CASES / 2);
+    CHECK(n_fused > CASES / 2);
+}
+
+TEST(parts_of_a_plan_are_all_steps_in_their_order)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_machine *machine;
+    const tw_network *network;
+    tw_text graph = random_network(3);
+    CHECK_EQ(tw_machine_parse(ctx, "slow", slow, &machine), TW_OK);
+    CHECK_EQ(open_graph(ctx, &graph, machine, &network), TW_OK);
+    both b = plan_both(ctx, network, machine);
+    int at = 0;
+    int64_t cycles = 0;
+    for (int i = 0; i < tw_network_plan_n_parts(b.groups); i++) {
+        tw_network_part part = tw_network_plan_part(b.groups, i);
+        CHECK_EQ(part.first_step, at);
+        at += part.n_steps;
+        if (part.plan) cycles += tw_plan_summary(part.plan)->cycles;
+    }
+    CHECK_EQ(at, tw_network_summary_of(network).n_steps);
+    CHECK_EQ(cycles, tw_network_plan_totals(b.groups)->cycles); /* all of it is one program here */
+    tw_context_free(ctx);
+}
+
+/* Digits of 8x8 pixels: convolutions, a pooling, a product of what they leave in another shape. */
+TEST(a_network_that_flattens_is_one_program_and_the_product_reads_what_was_stored)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_machine *machine;
+    const tw_network *network;
+    const char *source = getenv("TW_SOURCE");
+    char path[4096];
+    tw_network_dim batch = {"batch", 1};
+    snprintf(path, sizeof path, "%s/examples/09-network/digits.onnx", source ? source : ".");
+    CHECK_EQ(tw_machine_parse(ctx, "slow", slow, &machine), TW_OK);
+    CHECK_EQ(
+        tw_network_open(ctx, path, &(tw_network_options){.n_dims = 1, .dim = &batch, .machine = machine}, &network),
+        TW_OK);
+    both b = plan_both(ctx, network, machine);
+    check_never_slower(&b);
+    check_numbers(ctx, &b);
+    CHECK_EQ(tw_network_plan_totals(b.groups)->n_programs, 1);
+    tw_context_free(ctx);
+}
