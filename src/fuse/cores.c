@@ -1,10 +1,11 @@
 /* src/fuse/cores.c - groups on several cores: each core alone, then groups moved and split; see cores.h.
  *
  * A core's machine is the platform with fewer views: numbers of memories, engines and ports stay as they are, so that what is found on it is a mapping of the
- * whole machine but for the numbers of views. Tilings of a part are those of a model in which the driver's loop is as long as the part. */
+ * whole machine but for the numbers of views. Tilings of a part are those of a model of its operators alone, in which the driver's loop is as long as the part. */
 #include "fuse/cores.h"
 
 #include "core/deadline.h"
+#include "fuse/order.h"
 #include "mapping/groups.h"
 #include "sim/joint.h"
 
@@ -22,7 +23,8 @@ typedef struct core {
 typedef struct hunt {
     const tw_fuse_request *asked;
     const tw_platform *platform;
-    core *core; /* the last one has all views */
+    core *core;             /* the last one has all views */
+    const tw_span *readers; /* see tw_readers_of */
     tw_fused *best;
     tw_cores_found *out;
     tw_arena *arena, *scratch, *bench;
@@ -127,13 +129,13 @@ static bool is_one_core(const hunt *h)
     return true;
 }
 
-/* The group with numbers of all views. */
-static tw_status widen_group(const hunt *h, const core *c, tw_group_map *group)
+/* The group with numbers of all views and of all operators, of which it has those from `first` on. */
+static tw_status widen_group(const hunt *h, const core *c, tw_group_map *group, int first)
 {
     tw_group_op *op;
     TW_ALLOC(h->arena, op, group->n_ops);
     memcpy(op, group->op, (size_t)group->n_ops * sizeof *op);
-    for (int i = 0; i < group->n_ops; i++) op[i].view = c->view[op[i].view];
+    for (int i = 0; i < group->n_ops; i++) op[i].view = c->view[op[i].view], op[i].op += first;
     group->op = op;
     return TW_OK;
 }
@@ -206,40 +208,39 @@ static tw_status plan_alone(hunt *h, int c)
     bool better;
     request.machine = &k->machine;
     request.apart = NULL;
+    request.alone = NULL;
     int like = find_alike(h, c);
     if (like >= 0) h->out->alone[c] = h->out->alone[like];
     if (like >= 0 || k->machine.platform->n_views == 0) return TW_OK;
     tw_status status = tw_fuse_find(&request, &(tw_work){h->arena, h->scratch, h->diag}, &found);
     if (status == TW_INFEASIBLE) return TW_OK;
     TW_TRY(status);
+    assert(found.model == h->asked->model); /* operators are as the model has them */
     h->best->n_simulated += found.n_simulated;
     if (c < h->platform->n_cores) h->out->alone[c] = found.cycles;
     tw_group_map *group;
     TW_ALLOC(h->arena, group, found.mapping.n_groups);
     memcpy(group, found.mapping.group, (size_t)found.mapping.n_groups * sizeof *group);
-    for (int g = 0; g < found.mapping.n_groups; g++) TW_TRY(widen_group(h, k, &group[g]));
+    for (int g = 0; g < found.mapping.n_groups; g++) TW_TRY(widen_group(h, k, &group[g], 0));
     found.mapping.group = group;
     return offer(h, &found.mapping, &better);
 }
 
 /* ---- parts ---- */
 
-/* The model with the driver's loop as long as a part; the model itself where that is all of it. */
-static tw_status shorten(const hunt *h, const split *s, int64_t len, const tw_model **out)
+/* The segment as a model of its own, with the driver's loop as long as a part. */
+static tw_status cut_out(const hunt *h, const split *s, int64_t len, tw_segment *out)
 {
-    const tw_model *model = h->asked->model;
-    int driver = s->segment.first + s->segment.n - 1;
     tw_model *own;
     tw_op *op;
-    *out = model;
-    if (s->loop < 0 || len == model->op[driver].loop[s->loop].extent) return TW_OK;
     TW_ALLOC(h->bench, own, 1);
-    TW_ALLOC(h->bench, op, model->n_ops);
-    memcpy(op, model->op, (size_t)model->n_ops * sizeof *op);
-    op[driver].loop[s->loop].extent = len;
-    *own = *model;
+    TW_ALLOC(h->bench, op, s->segment.n);
+    memcpy(op, &h->asked->model->op[s->segment.first], (size_t)s->segment.n * sizeof *op);
+    if (s->loop >= 0) op[s->segment.n - 1].loop[s->loop].extent = len;
+    *own = *h->asked->model;
+    own->n_ops = s->segment.n;
     own->op = op;
-    *out = own;
+    *out = (tw_segment){own, 0, s->segment.n};
     return TW_OK;
 }
 
@@ -259,7 +260,7 @@ static tw_status try_part(hunt *h, const split *s, const tw_group_map *group, pa
         own.part = p->span;
         if (!(own.name = part_name(h, group, p->core))) return TW_ERR_NOMEM;
     }
-    TW_TRY(widen_group(h, &h->core[p->core], &own));
+    TW_TRY(widen_group(h, &h->core[p->core], &own, s->segment.first));
     const tw_grouping one = {
         .model = h->asked->model, .machine = h->asked->machine, .n = 1, .group = &own, .diag = &quiet};
     tw_status status = tw_grouping_check_one(&one, 0);
@@ -272,30 +273,57 @@ static tw_status try_part(hunt *h, const split *s, const tw_group_map *group, pa
     return TW_OK;
 }
 
+/* Lists for tilings of the segment: those in which windows slide, and those in which nothing does. */
+static tw_status open_lists(hunt *h, const tw_segment *segment, tw_drive *drive)
+{
+    int last = segment->n - 1;
+    drive->n = segment->n;
+    drive->n_lists[last] = h->asked->no_slides ? 1 : 2;
+    for (int i = 0; i < drive->n_lists[last]; i++) {
+        tw_tilings *list = &drive->list[last][i];
+        *list = (tw_tilings){.keeps = i == 1, .most = MOST_TILINGS};
+        TW_ALLOC(h->scratch, list->tiling, MOST_TILINGS + 1);
+    }
+    return TW_OK;
+}
+
+static tw_status try_tilings(hunt *h, const split *s, const tw_drive *drive, part *p)
+{
+    const tw_frame *frame = drive->frame[drive->n - 1];
+    for (int i = 0; i < drive->n_lists[drive->n - 1]; i++) {
+        const tw_tilings *list = &drive->list[drive->n - 1][i];
+        for (int t = 0; t < list->n; t++) {
+            tw_group_map group;
+            TW_TRY(tw_tiling_group(frame, &list->tiling[t], h->arena, &group));
+            TW_TRY(try_part(h, s, &group, p));
+        }
+    }
+    return TW_OK;
+}
+
+static tw_status tile_segment(hunt *h, const split *s, part *p)
+{
+    tw_drive *drive;
+    tw_frame_facts *facts;
+    tw_segment segment;
+    tw_tiler *tiler;
+    TW_ALLOC(h->scratch, drive, 1);
+    TW_ALLOC(h->scratch, facts, 1);
+    TW_TRY(cut_out(h, s, tw_span_len(p->span), &segment));
+    TW_TRY(tw_frame_facts_of(segment.model, &h->core[p->core].machine, h->scratch, facts));
+    TW_TRY(tw_frame_of(facts, &segment, h->scratch, &drive->frame[segment.n - 1]));
+    TW_TRY(open_lists(h, &segment, drive));
+    TW_TRY(tw_tiler_new(&h->asked->by, h->scratch, &tiler));
+    tw_tilings_find(tiler, drive);
+    return try_tilings(h, s, drive, p);
+}
+
 /* The best tiling of a part on its core; `cycles` stays 0 when there is none. */
 static tw_status tile_part(hunt *h, const split *s, part *p)
 {
-    const core *c = &h->core[p->core];
-    const tw_frame *frame;
-    tw_frame_facts facts;
-    tw_tiler *tiler;
-    tw_segment segment = s->segment;
-    tw_tilings list = {.most = MOST_TILINGS};
     tw_arena_mark mark = tw_arena_save(h->scratch), model = tw_arena_save(h->bench);
     p->cycles = 0;
-    TW_TRY(shorten(h, s, tw_span_len(p->span), &segment.model));
-    TW_TRY(tw_frame_facts_of(segment.model, &c->machine, h->scratch, &facts));
-    TW_TRY(tw_tiler_new(&h->asked->by, h->scratch, &tiler));
-    tw_status status = tw_frame_of(&facts, &segment, h->scratch, &frame);
-    if (status == TW_OK) {
-        TW_ALLOC(h->scratch, list.tiling, MOST_TILINGS + 1);
-        tw_tilings_find_one(tiler, frame, &list);
-    }
-    for (int t = 0; status == TW_OK && t < list.n; t++) {
-        tw_group_map group;
-        status = tw_tiling_group(frame, &list.tiling[t], h->arena, &group);
-        if (status == TW_OK) status = try_part(h, s, &group, p);
-    }
+    tw_status status = tile_segment(h, s, p);
     tw_arena_rewind(h->scratch, mark);
     tw_arena_rewind(h->bench, model);
     return status == TW_INFEASIBLE ? TW_OK : status;
@@ -563,14 +591,12 @@ static bool lengthen(const hunt *h, tw_segment *segment, int *last)
 /* Each group, and those that it makes with the ones behind it. */
 static tw_status improve(hunt *h)
 {
-    const tw_span *readers;
-    TW_TRY(tw_readers_of(h->asked->model, h->arena, &readers));
     for (int g = 0; g < h->best->mapping.n_groups && !is_over(h); g = behind(h, g)) {
         tw_segment segment = segment_of(h, &h->best->mapping.group[g]);
         int last = behind(h, g), misses = 0;
         do {
             int64_t before = h->best->cycles;
-            if (tw_segment_is_closed(&segment, readers)) TW_TRY(improve_segment(h, &segment, g, &last));
+            if (tw_segment_is_closed(&segment, h->readers)) TW_TRY(improve_segment(h, &segment, g, &last));
             misses = h->best->cycles < before ? 0 : misses + 1;
         } while (misses < MOST_MISSES && !is_over(h) && lengthen(h, &segment, &last));
     }
@@ -630,6 +656,7 @@ static tw_status search(hunt *h)
     int n = h->platform->n_cores;
     TW_ALLOC(h->arena, h->core, n + 1);
     TW_ALLOC(h->arena, h->out->alone, n);
+    TW_TRY(tw_readers_of(h->asked->model, h->arena, &h->readers));
     for (int c = 0; c <= n; c++) {
         TW_TRY(open_core(h, c, &h->core[c]));
         if (c < n || !is_one_core(h)) TW_TRY(plan_alone(h, c));
@@ -640,7 +667,8 @@ static tw_status search(hunt *h)
     return n > 1 ? compare_equal(h) : TW_OK;
 }
 
-tw_status tw_cores_find(const tw_fuse_request *asked, const tw_work *work, tw_cores_found *out)
+/* With the operators in the order that the model has. */
+static tw_status find_in_order(const tw_fuse_request *asked, const tw_work *work, tw_cores_found *out)
 {
     hunt h = {.asked = asked,
               .platform = asked->machine->platform,
@@ -655,4 +683,43 @@ tw_status tw_cores_find(const tw_fuse_request *asked, const tw_work *work, tw_co
     tw_arena_free(h.bench);
     if (status != TW_STOPPED) return status;
     return out->best.mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE; /* time is up: the best so far */
+}
+
+/* What was found in another order, if it is better. */
+static void take_better(const tw_fuse_request *asked, const tw_cores_found *other, tw_cores_found *out)
+{
+    const tw_fused *a = &other->best, *b = &out->best;
+    int n_simulated = a->n_simulated + b->n_simulated;
+    for (int c = 0; c < asked->machine->platform->n_cores; c++)
+        if (out->alone[c] == 0 || (other->alone[c] > 0 && other->alone[c] < out->alone[c]))
+            out->alone[c] = other->alone[c];
+    if (asked->by.price(asked->by.user, (double)a->cycles, (double)a->energy_fj) <
+        asked->by.price(asked->by.user, (double)b->cycles, (double)b->energy_fj)) {
+        out->best = *a;
+        out->equal = other->equal;
+    }
+    out->best.n_simulated = n_simulated;
+}
+
+tw_status tw_cores_find(const tw_fuse_request *asked, const tw_work *work, tw_cores_found *out)
+{
+    tw_model *model;
+    tw_fuse_request request = *asked;
+    tw_cores_found other;
+    int *order;
+    bool same;
+    TW_ALLOC(work->arena, model, 1);
+    TW_TRY(tw_order_follow(asked->model, work->arena, model, &order, &same));
+    tw_status status = find_in_order(asked, work, out);
+    if (same || tw_deadline_is_over(work->diag->deadline) || (status != TW_OK && status != TW_INFEASIBLE))
+        return status;
+    request.model = model;
+    tw_status again = find_in_order(&request, work, &other);
+    if (again != TW_OK) return again == TW_INFEASIBLE ? status : again;
+    TW_TRY(tw_order_restore(order, work->arena, &other.best.mapping));
+    if (status == TW_OK)
+        take_better(asked, &other, out);
+    else
+        *out = other;
+    return TW_OK;
 }

@@ -221,3 +221,42 @@ TEST(one_convolution_is_planned_at_least_as_well_as_by_trying_all_shares_of_two_
     CHECK(n_worse * 5 <= n);
     CHECK(worst <= 1.25);
 }
+
+/* Two chains of two convolutions each, on the same input. */
+static void write_branches(draw *d, bool alternate)
+{
+    static const char *const name[] = {"a1", "a2", "b1", "b2"};
+    static const char *const reads[] = {"x", "a", "x", "b"}, *const makes[] = {"a", "c", "b", "d"};
+    static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 1, 3}};
+    *d->workload = 0;
+    add(d->workload, "workload: branches\nops:\n");
+    for (int n = 0; n < 4; n++) {
+        int i = order[alternate][n];
+        add(d->workload,
+            "  - {name: %s, op: conv, shape: [6, 12, 12], out: 6, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, "
+            "accumulator: i32, "
+            "inputs: {ifm: %s}, output: %s}\n",
+            name[i], reads[i], makes[i]);
+    }
+}
+
+TEST(branches_that_alternate_are_planned_at_least_as_well_as_one_behind_the_other)
+{
+    uint64_t seed = tw_test_seed();
+    for (int i = 0; i < 8; i++) {
+        static draw d;
+        const tw_plan *plan[2];
+        d = (draw){.random = seed + 2000 + (uint64_t)i};
+        draw_case(&d, 1);
+        tw_context *ctx = tw_context_new();
+        tw_status status[2];
+        for (int alternate = 0; alternate < 2; alternate++) {
+            write_branches(&d, alternate);
+            status[alternate] = find_plan(ctx, &d, d.machine, 1, &plan[alternate]);
+        }
+        CHECK(status[0] != TW_OK || status[1] == TW_OK);
+        if (status[0] == TW_OK) CHECK(cycles_of(plan[1]) <= cycles_of(plan[0]));
+        if (status[1] == TW_OK) CHECK(is_verified(ctx, plan[1]));
+        tw_context_free(ctx);
+    }
+}
