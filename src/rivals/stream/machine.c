@@ -163,7 +163,8 @@ static void print_links(const printer *p)
 
 static void name_mover(const printer *p, int link, int from, int to)
 {
-    tw_text_printf(p->out, "%slink%d_%d_%d", p->out->bytes[p->out->len - 1] == '[' ? "" : ", ", link, from, to);
+    bool first = p->out->failed || p->out->len == 0 || p->out->bytes[p->out->len - 1] == '[';
+    tw_text_printf(p->out, "%slink%d_%d_%d", first ? "" : ", ", link, from, to);
 }
 
 static void print_buses(const printer *p)
