@@ -246,7 +246,8 @@ static tw_status count_all(counter *c, tw_least *out)
         if (c->need[t].elems > 0) count_move(c, c->need[t].op, c->need[t].operand, c->need[t].elems);
     for (int e = 0; e < c->platform->n_engines; e++) {
         int64_t cycles = cycles_of(c, e);
-        if (out->engine < 0 || cycles > out->cycles) *out = (tw_least){cycles, e};
+        out->units += c->moved[e];
+        if (out->engine < 0 || cycles > out->cycles) out->cycles = cycles, out->engine = e;
     }
     return TW_OK;
 }
@@ -255,7 +256,7 @@ tw_status tw_least_of(const tw_model *model, const tw_machine *machine, tw_arena
 {
     counter c = {.model = model, .platform = machine->platform, .scratch = scratch};
     tw_arena_mark mark = tw_arena_save(scratch);
-    *out = (tw_least){0, -1};
+    *out = (tw_least){.engine = -1};
     tw_status status = count_all(&c, out);
     tw_arena_rewind(scratch, mark);
     return status;

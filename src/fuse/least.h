@@ -16,6 +16,7 @@ typedef struct tw_least {
     int64_t cycles;
     int engine; /* of the platform, that is busy so long; -1: there is no bound: operators may run on several engines, or axes
                    are too long to be walked */
+    int64_t units; /* that pass into and out of memory 0; 0: not known */
 } tw_least;
 
 TW_NODISCARD tw_status tw_least_of(const tw_model *model, const tw_machine *machine, tw_arena *scratch,

@@ -10,6 +10,7 @@
 #include "plan/fused.h"
 #include "plan/placing.h"
 #include "plan/plan.h"
+#include "plan/several.h"
 #include "search/search.h"
 
 /* What stops the mapping that misses least. */
@@ -205,7 +206,8 @@ static tw_status find_groups(const hunt *h, int64_t start, const tw_work *work, 
     if (most > 0 && left <= 0) return TW_OK;
     tw_deadline_init(&limit, left, deadline);
     work->diag->deadline = &limit;
-    tw_status status = tw_fused_find(h->asked, *out, work, out);
+    tw_status status = tw_several_is_asked(h->asked) ? tw_several_find(h->asked, *out, work, out)
+                                                     : tw_fused_find(h->asked, *out, work, out);
     work->diag->deadline = deadline;
     return status;
 }
@@ -221,12 +223,18 @@ tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_pl
     TW_ALLOC(work->scratch, h.found, model->n_ops);
     TW_ALLOC(work->scratch, h.result, model->n_ops);
     *mapping = (tw_mapping){model->n_ops, h.map};
+    if (tw_several_is_needed(asked) && tw_several_is_asked(asked)) {
+        *out = NULL;
+        tw_status several = find_groups(&h, start, work, out);
+        if (several != TW_INFEASIBLE) return several;
+    }
     TW_TRY(tw_machine_suits(model, asked->machine, work->diag));
     if (!asked->options->limits) TW_TRY(tw_groups_repeated(model, h.map, true, work, &h.like));
     if (!(h.evaluator = tw_evaluator_new(threads_of(asked->options)))) return TW_ERR_NOMEM;
     tw_status status = run_hunt(&h, work);
     if (status == TW_OK) status = build_found(&h, mapping, work, out);
-    if (status == TW_OK && tw_fused_is_asked(asked) && !was_stopped(&h)) status = find_groups(&h, start, work, out);
+    bool grouped = tw_fused_is_asked(asked) || tw_several_is_asked(asked);
+    if (status == TW_OK && grouped && !was_stopped(&h)) status = find_groups(&h, start, work, out);
     tw_evaluator_free(h.evaluator);
     return status;
 }

@@ -2,19 +2,13 @@
 #include "plan/fused.h"
 
 #include "core/deadline.h"
-#include "fuse/fuse.h"
 #include "fuse/least.h"
 #include "search/search.h"
 
-typedef struct scale { /* by which times and energies are compared */
-    tw_measure measure;
-    double cycles, energy_fj; /* of the plan layer by layer */
-} scale;
-
 /* Energy x time is made small where the sum of both, as shares of what they are now, is: close to it that is the same. */
-static double price(const void *user, double cycles, double energy_fj)
+double tw_fused_price(const void *user, double cycles, double energy_fj)
 {
-    const scale *s = user;
+    const tw_fused_scale *s = user;
     if (s->measure == TW_ENERGY) return energy_fj + 1e-9 * cycles;
     if (s->measure == TW_EDP) return cycles / s->cycles + energy_fj / s->energy_fj;
     return cycles + 1e-9 * energy_fj / s->energy_fj;
@@ -25,16 +19,23 @@ static tw_measure measure_of(const tw_search_options *options)
     return options->n_objectives > 0 ? options->objective[0].measure : TW_CYCLES;
 }
 
-bool tw_fused_is_asked(const tw_request *asked)
+bool tw_fused_suits(const tw_request *asked)
 {
     tw_measure first = measure_of(asked->options);
-    return asked->options->groups && asked->model->n_ops > 1 && !asked->options->limits &&
-           !asked->options->pareto && asked->machine->timing == TW_ASYNC &&
-           (first == TW_CYCLES || first == TW_ENERGY || first == TW_EDP);
+    return asked->options->groups && !asked->options->limits && !asked->options->pareto &&
+           asked->machine->timing == TW_ASYNC && (first == TW_CYCLES || first == TW_ENERGY || first == TW_EDP);
 }
 
-/* What counts in the end: the first objective itself, then the time, then the energy. */
-static bool is_better(const scale *s, const tw_fused *fused, const tw_summary *apart)
+bool tw_fused_is_asked(const tw_request *asked) { return asked->model->n_ops > 1 && tw_fused_suits(asked); }
+
+tw_fused_scale tw_fused_scale_of(const tw_request *asked, const tw_summary *apart)
+{
+    static const double unknown = 1e9;
+    return (tw_fused_scale){measure_of(asked->options), apart ? (double)tw_max(1, apart->cycles) : unknown,
+                            apart ? (double)tw_max(1, apart->energy_fj) : unknown};
+}
+
+bool tw_fused_is_better(const tw_fused_scale *s, const tw_fused *fused, const tw_summary *apart)
 {
     double a = (double)fused->cycles, b = (double)apart->cycles;
     double e = (double)fused->energy_fj, g = (double)apart->energy_fj;
@@ -47,9 +48,8 @@ static bool is_better(const scale *s, const tw_fused *fused, const tw_summary *a
 
 tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_work *work, const tw_plan **out)
 {
-    scale s = {measure_of(asked->options), (double)tw_max(1, apart->sum.cycles),
-               (double)tw_max(1, apart->sum.energy_fj)};
-    const tw_fuse_request request = {asked->model, asked->machine, apart->mapping->op, {price, &s}};
+    tw_fused_scale s = tw_fused_scale_of(asked, &apart->sum);
+    const tw_fuse_request request = {asked->model, asked->machine, apart->mapping->op, {tw_fused_price, &s}};
     tw_fused fused;
     tw_mapping *mapping;
     tw_joint_search *search;
@@ -57,7 +57,7 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
     int64_t start = tw_deadline_now();
     *out = apart;
     tw_status status = tw_fuse_find(&request, work, &fused);
-    if (status == TW_INFEASIBLE || (status == TW_OK && !is_better(&s, &fused, &apart->sum))) return TW_OK;
+    if (status == TW_INFEASIBLE || (status == TW_OK && !tw_fused_is_better(&s, &fused, &apart->sum))) return TW_OK;
     TW_TRY(status);
     TW_TRY(tw_least_of(asked->model, asked->machine, work->scratch, &least));
     TW_ALLOC(work->arena, mapping, 1);

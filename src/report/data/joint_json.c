@@ -140,8 +140,16 @@ static void write_search(const tw_plan *plan, tw_json *j)
         return;
     }
     tw_json_open_line(j, '{');
-    tw_json_key_int(j, "layers_cycles", s->apart.cycles);
-    tw_json_key_int(j, "layers_energy_fj", s->apart.energy_fj);
+    int_or_null(j, "layers_cycles", s->apart.cycles, s->apart.cycles > 0);
+    int_or_null(j, "layers_energy_fj", s->apart.energy_fj, s->apart.cycles > 0);
+    if (s->n_cores > 1) {
+        tw_json_key(j, "alone_cycles");
+        tw_json_open(j, '{');
+        for (int c = 0; c < s->n_cores; c++)
+            int_or_null(j, plan->joint->program->platform->core[c].name, s->alone[c], s->alone[c] > 0);
+        tw_json_close(j);
+        int_or_null(j, "equal_cycles", s->equal, s->equal > 0);
+    }
     int_or_null(j, "bound_cycles", s->bound, s->bound > 0);
     tw_json_key_string(j, "bound_by", s->bound_by);
     tw_json_key_int(j, "simulations", s->n_simulated);

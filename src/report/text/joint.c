@@ -10,6 +10,8 @@
 #include "write/number.h"
 #include "write/table.h"
 
+#include <string.h>
+
 #include <stdio.h>
 
 static const tw_platform *platform_of(const tw_plan *plan) { return plan->joint->program->platform; }
@@ -100,17 +102,77 @@ static void print_bound(const tw_plan *plan, tw_line *line)
     tw_fact_put(line, TW_PLAIN, "bound", text);
 }
 
-/* What the same takes layer by layer, and what no plan is below. */
+/* "2.05x as fast as layer by layer, which takes 20'000 cycles and 12.3 nJ" */
+static void print_layers(const tw_plan *plan, tw_line *line)
+{
+    const tw_joint_search *s = plan->joint->search;
+    char text[400];
+    int64_t hundredths = (int64_t)(100 * (double)s->apart.cycles / (double)tw_max(1, plan->sum.cycles));
+    if (s->apart.cycles == 0) return;
+    snprintf(text, sizeof text, "%" PRId64 ".%02dx as fast as layer by layer%s, which takes %s cycles%s%s",
+             hundredths / 100, (int)(hundredths % 100), s->n_cores > 1 ? " on the first core" : "",
+             TW_GROUPED(s->apart.cycles), plan->sum.energy_fj > 0 ? " and " : "",
+             plan->sum.energy_fj > 0 ? TW_ENERGY(s->apart.energy_fj) : "");
+    tw_fact_put(line, TW_PLAIN, "search", text);
+}
+
+/* What each core takes alone, and all of them with equal parts. */
+static void print_cores(const tw_plan *plan, tw_line *line)
+{
+    const tw_joint_search *s = plan->joint->search;
+    const tw_platform *platform = platform_of(plan);
+    char text[600];
+    int n = 0, room = (int)sizeof text;
+    if (s->n_cores < 2) return;
+    for (int c = 0; c < s->n_cores && n < room - 160; c++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s%.40s alone %s", c ? ", " : "", platform->core[c].name,
+                      s->alone[c] > 0 ? TW_GROUPED(s->alone[c]) : "not");
+    snprintf(text + n, sizeof text - (size_t)n, "%s%s", s->equal > 0 ? "; equal parts on all " : "",
+             s->equal > 0 ? TW_GROUPED(s->equal) : "");
+    tw_fact_put(line, TW_PLAIN, "cores", text);
+}
+
+/* Points that the compute engine could do in so many cycles at its peak. */
+static double could_do(const tw_engine *engine, int64_t cycles)
+{
+    int64_t points, per;
+    if (engine->kind != TW_COMPUTES || !tw_cost_peak(&engine->cost, &points, &per)) return 0;
+    return (double)points / (double)per * (double)cycles * (double)tw_max(engine->count, 1);
+}
+
+/* "a.array 29%, b.array 0% of the time: 15% of what all of them could do", of the compute engines of several cores. */
+static void print_idle(const tw_plan *plan, tw_line *line)
+{
+    const tw_platform *platform = platform_of(plan);
+    double all = 0, idle = 0;
+    char text[600];
+    int n = 0;
+    if (platform->n_cores < 2 || plan->sum.cycles == 0) return;
+    for (int e = 0; e < platform->n_engines && n < (int)sizeof text - 160; e++) {
+        const tw_engine *engine = &platform->engine[e].is;
+        int64_t time = plan->sum.cycles,
+                rest = time - plan->joint->timeline.engine[e].busy_cycles / tw_max(engine->count, 1);
+        if (engine->kind != TW_COMPUTES) continue;
+        all += could_do(engine, time);
+        idle += could_do(engine, rest);
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s%.40s %d%%", n ? ", " : "", platform->engine[e].name,
+                      (int)(100 * (double)rest / (double)time + 0.5));
+    }
+    snprintf(text + n, sizeof text - (size_t)n, " of the time");
+    if (all > 0)
+        snprintf(text + strlen(text), sizeof text - strlen(text), ": %d%% of what all cores could compute",
+                 (int)(100 * idle / all + 0.5));
+    tw_fact_put(line, TW_PLAIN, "cores idle", text);
+}
+
+/* What the same takes layer by layer or on fewer cores, and what no plan is below. */
 static void print_search(const tw_plan *plan, tw_line *line)
 {
     const tw_joint_search *s = plan->joint->search;
     char text[400];
     if (!s) return;
-    int64_t hundredths = (int64_t)(100 * (double)s->apart.cycles / (double)tw_max(1, plan->sum.cycles));
-    snprintf(text, sizeof text, "%" PRId64 ".%02dx as fast as layer by layer, which takes %s cycles%s%s",
-             hundredths / 100, (int)(hundredths % 100), TW_GROUPED(s->apart.cycles),
-             plan->sum.energy_fj > 0 ? " and " : "", plan->sum.energy_fj > 0 ? TW_ENERGY(s->apart.energy_fj) : "");
-    tw_fact_put(line, TW_PLAIN, "search", text);
+    print_layers(plan, line);
+    print_cores(plan, line);
     if (s->bound <= 0) return;
     snprintf(text, sizeof text, "no plan takes fewer than %s cycles, for which %.100s is busy",
              TW_GROUPED(s->bound), s->bound_by);
@@ -360,6 +422,7 @@ tw_status tw_joint_print(const tw_plan *plan, const tw_verdict *verdict, bool br
     print_bottleneck(plan, line);
     if (!brief) print_bound(plan, line);
     print_energy(plan, line);
+    print_idle(plan, line);
     print_search(plan, line);
     print_gains(plan, line);
     tw_verdict_print(verdict, "commands", line);

@@ -1,0 +1,695 @@
+/* src/fuse/cores.c - groups on several cores: each core alone, then groups moved and split; see cores.h.
+ *
+ * A core's machine is the platform with fewer views: numbers of memories, engines and ports stay as they are, so that what is found on it is a mapping of the
+ * whole machine but for the numbers of views. Tilings of a part are those of a model in which the driver's loop is as long as the part. */
+#include "fuse/cores.h"
+
+#include "core/deadline.h"
+#include "fuse/order.h"
+#include "mapping/groups.h"
+#include "sim/joint.h"
+
+#include <string.h>
+
+/* Parts of a group are simulated alone as long as so many commands take, whole mappings beyond that. */
+static const int64_t most_commands = 4000000;
+enum { MOST_TILINGS = 4, ROUNDS = 4, MOST_LOOPS = 4, MOST_MISSES = 3, MOST_PASSES = 4 };
+
+typedef struct core {
+    tw_machine machine; /* its views only */
+    int *view;          /* of the whole platform */
+} core;
+
+typedef struct hunt {
+    const tw_fuse_request *asked;
+    const tw_platform *platform;
+    core *core; /* the last one has all views */
+    tw_fused *best;
+    tw_cores_found *out;
+    tw_arena *arena, *scratch, *bench;
+    tw_diag *diag;
+} hunt;
+
+/* Some operators, one behind the other, and how a core runs a part of them. */
+typedef struct part {
+    int core;
+    tw_span span;
+    tw_group_map group;
+    int64_t cycles; /* alone */
+} part;
+
+typedef struct split {
+    tw_segment segment;
+    int loop; /* of the driver */
+    int n;
+    part *part;
+    double price;
+} split;
+
+/* ---- machines of single cores ---- */
+
+static tw_status open_core(hunt *h, int c, core *out)
+{
+    const tw_platform *p = h->platform;
+    tw_platform *own;
+    tw_platform_view *view;
+    TW_ALLOC(h->arena, own, 1);
+    TW_ALLOC(h->arena, view, p->n_views);
+    TW_ALLOC(h->arena, out->view, p->n_views);
+    *own = *p;
+    own->n_views = 0;
+    own->view = view;
+    for (int v = 0; v < p->n_views; v++) {
+        int of = p->engine[p->view[v].engine].core;
+        if (c < p->n_cores && of >= 0 && of != c) continue;
+        out->view[own->n_views] = v;
+        view[own->n_views] = p->view[v];
+        view[own->n_views++].machine.platform = own;
+    }
+    out->machine = *h->asked->machine;
+    if (own->n_views > 0) out->machine = view[0].machine;
+    out->machine.platform = own;
+    return TW_OK;
+}
+
+/* A view in words that do not name the core, with the ports that its movers pass. */
+static void describe_view(const hunt *h, const tw_platform_view *view, tw_text *out)
+{
+    tw_machine own = view->machine;
+    own.platform = NULL;
+    for (int m = 0; m < own.n_memories; m++) own.memory[m].name = h->platform->memory[view->memory[m]].is.name;
+    for (int e = 0; e < own.n_engines; e++) own.engine[e].name = h->platform->engine[view->mover[e]].is.name;
+    tw_machine_print(&own, out);
+    for (int e = 0; e < own.n_engines; e++) {
+        const tw_platform_engine *mover = &h->platform->engine[view->mover[e]];
+        for (int way = 0; way < 2; way++) tw_text_printf(out, "%d %d ", mover->reads[way], mover->writes[way]);
+    }
+}
+
+/* Whether two cores differ in their names alone. */
+static bool are_alike(const hunt *h, const core *a, const core *b)
+{
+    const tw_platform *p = a->machine.platform, *q = b->machine.platform;
+    tw_text x = {0}, y = {0};
+    for (int v = 0; v < p->n_views; v++) describe_view(h, &p->view[v], &x);
+    for (int v = 0; v < q->n_views; v++) describe_view(h, &q->view[v], &y);
+    bool same = !x.failed && !y.failed && p->n_views == q->n_views && x.len == y.len && x.len > 0 &&
+                memcmp(x.bytes, y.bytes, x.len) == 0;
+    tw_text_release(&x);
+    tw_text_release(&y);
+    return same;
+}
+
+/* A core before c that is like it, -1: there is none. */
+static int find_alike(const hunt *h, int c)
+{
+    for (int i = 0; i < c && c < h->platform->n_cores; i++)
+        if (are_alike(h, &h->core[i], &h->core[c])) return i;
+    return -1;
+}
+
+/* The core whose engine is the first that computes the operator; -1: a shared one, or none. */
+static int first_core(const hunt *h, const tw_op *op)
+{
+    for (int v = 0; v < h->platform->n_views; v++)
+        if (tw_machine_computes(&h->platform->view[v].machine, op))
+            return h->platform->engine[h->platform->view[v].engine].core;
+    return -1;
+}
+
+/* Whether the first engines for all operators are of one core, so that all views together say nothing new. */
+static bool is_one_core(const hunt *h)
+{
+    const tw_model *model = h->asked->model;
+    for (int i = 0; i < model->n_ops; i++) {
+        int c = first_core(h, &model->op[i]);
+        if (c < 0 || c != first_core(h, &model->op[0])) return false;
+    }
+    return true;
+}
+
+/* The group with numbers of all views. */
+static tw_status widen_group(const hunt *h, const core *c, tw_group_map *group)
+{
+    tw_group_op *op;
+    TW_ALLOC(h->arena, op, group->n_ops);
+    memcpy(op, group->op, (size_t)group->n_ops * sizeof *op);
+    for (int i = 0; i < group->n_ops; i++) op[i].view = c->view[op[i].view];
+    group->op = op;
+    return TW_OK;
+}
+
+/* ---- programs ---- */
+
+typedef struct measured {
+    int64_t cycles, energy_fj;
+} measured;
+
+/* TW_INFEASIBLE when it does not fit, or is refused. */
+static tw_status simulate(hunt *h, const tw_mapping *mapping, measured *out)
+{
+    tw_diag quiet = tw_diag_quiet(h->diag);
+    tw_arena_mark mark = tw_arena_save(h->bench);
+    const tw_work work = {h->bench, h->scratch, &quiet};
+    const tw_joint *joint;
+    tw_summary sum;
+    tw_status status = tw_joint_build(h->asked->model, h->platform, mapping, &work, &joint);
+    if (status == TW_OK) status = tw_joint_measure(joint, NULL, &work, &sum);
+    h->best->n_simulated++;
+    if (status == TW_OK) *out = (measured){sum.cycles, sum.energy_fj};
+    if (status == TW_OK) h->out->n_commands += sum.instructions;
+    tw_arena_rewind(h->bench, mark);
+    return status == TW_ERR_INPUT ? TW_INFEASIBLE : status;
+}
+
+static double price_of(const hunt *h, const measured *m)
+{
+    return h->asked->by.price(h->asked->by.user, (double)m->cycles, (double)m->energy_fj);
+}
+
+/* What a mapping of everything takes; false: it is none. */
+static tw_status try_mapping(hunt *h, const tw_mapping *mapping, measured *m, bool *can)
+{
+    tw_diag quiet = tw_diag_quiet(h->diag);
+    tw_status status = tw_mapping_check(mapping, h->asked->model, h->asked->machine, &quiet);
+    if (status == TW_OK) status = simulate(h, mapping, m);
+    *can = status == TW_OK;
+    return status == TW_INFEASIBLE || status == TW_ERR_INPUT ? TW_OK : status;
+}
+
+/* Keeps the mapping if it is better than what was found so far. */
+static tw_status offer(hunt *h, const tw_mapping *mapping, bool *better)
+{
+    measured m;
+    bool can;
+    TW_TRY(try_mapping(h, mapping, &m, &can));
+    const measured was = {h->best->cycles, h->best->energy_fj};
+    *better = can && (h->best->mapping.n_groups == 0 || price_of(h, &m) < price_of(h, &was));
+    if (!*better) return TW_OK;
+    h->best->mapping = *mapping;
+    h->best->cycles = m.cycles;
+    h->best->energy_fj = m.energy_fj;
+    return TW_OK;
+}
+
+static bool is_over(const hunt *h)
+{
+    return h->out->n_commands > most_commands || tw_deadline_is_over(h->diag->deadline);
+}
+
+/* ---- each core alone ---- */
+
+static tw_status plan_alone(hunt *h, int c)
+{
+    core *k = &h->core[c];
+    tw_fuse_request request = *h->asked;
+    tw_fused found;
+    bool better;
+    request.machine = &k->machine;
+    request.apart = NULL;
+    int like = find_alike(h, c);
+    if (like >= 0) h->out->alone[c] = h->out->alone[like];
+    if (like >= 0 || k->machine.platform->n_views == 0) return TW_OK;
+    tw_status status = tw_fuse_find(&request, &(tw_work){h->arena, h->scratch, h->diag}, &found);
+    if (status == TW_INFEASIBLE) return TW_OK;
+    TW_TRY(status);
+    h->best->n_simulated += found.n_simulated;
+    if (c < h->platform->n_cores) h->out->alone[c] = found.cycles;
+    tw_group_map *group;
+    TW_ALLOC(h->arena, group, found.mapping.n_groups);
+    memcpy(group, found.mapping.group, (size_t)found.mapping.n_groups * sizeof *group);
+    for (int g = 0; g < found.mapping.n_groups; g++) TW_TRY(widen_group(h, k, &group[g]));
+    found.mapping.group = group;
+    return offer(h, &found.mapping, &better);
+}
+
+/* ---- parts ---- */
+
+/* The model with the driver's loop as long as a part; the model itself where that is all of it. */
+static tw_status shorten(const hunt *h, const split *s, int64_t len, const tw_model **out)
+{
+    const tw_model *model = h->asked->model;
+    int driver = s->segment.first + s->segment.n - 1;
+    tw_model *own;
+    tw_op *op;
+    *out = model;
+    if (s->loop < 0 || len == model->op[driver].loop[s->loop].extent) return TW_OK;
+    TW_ALLOC(h->bench, own, 1);
+    TW_ALLOC(h->bench, op, model->n_ops);
+    memcpy(op, model->op, (size_t)model->n_ops * sizeof *op);
+    op[driver].loop[s->loop].extent = len;
+    *own = *model;
+    own->op = op;
+    *out = own;
+    return TW_OK;
+}
+
+static const char *part_name(const hunt *h, const tw_group_map *group, int c)
+{
+    return tw_arena_printf(h->arena, "%.90s.%.30s", group->name, h->platform->core[c].name);
+}
+
+/* Keeps the group as that of the part if it is its best so far. */
+static tw_status try_part(hunt *h, const split *s, const tw_group_map *group, part *p)
+{
+    tw_group_map own = *group;
+    measured m;
+    tw_diag quiet = tw_diag_quiet(h->diag);
+    if (s->loop >= 0) {
+        own.part_loop = s->loop;
+        own.part = p->span;
+        if (!(own.name = part_name(h, group, p->core))) return TW_ERR_NOMEM;
+    }
+    TW_TRY(widen_group(h, &h->core[p->core], &own));
+    const tw_grouping one = {
+        .model = h->asked->model, .machine = h->asked->machine, .n = 1, .group = &own, .diag = &quiet};
+    tw_status status = tw_grouping_check_one(&one, 0);
+    if (status == TW_OK) status = simulate(h, &(tw_mapping){.n_groups = 1, .group = &own}, &m);
+    if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
+    TW_TRY(status);
+    if (p->cycles > 0 && p->cycles <= m.cycles) return TW_OK;
+    p->cycles = tw_max(1, m.cycles);
+    p->group = own;
+    return TW_OK;
+}
+
+/* The best tiling of a part on its core; `cycles` stays 0 when there is none. */
+static tw_status tile_part(hunt *h, const split *s, part *p)
+{
+    const core *c = &h->core[p->core];
+    const tw_frame *frame;
+    tw_spread_memo *memo;
+    tw_segment segment = s->segment;
+    tw_tilings list = {.most = MOST_TILINGS};
+    tw_arena_mark mark = tw_arena_save(h->scratch), model = tw_arena_save(h->bench);
+    p->cycles = 0;
+    TW_TRY(shorten(h, s, tw_span_len(p->span), &segment.model));
+    TW_TRY(tw_spread_memo_new(segment.model, h->scratch, &memo));
+    tw_status status = tw_frame_of(&segment, &c->machine, memo, h->scratch, &frame);
+    if (status == TW_OK) {
+        TW_ALLOC(h->scratch, list.tiling, MOST_TILINGS + 1);
+        tw_tilings_find(frame, &h->asked->by, &list, 1);
+    }
+    for (int t = 0; status == TW_OK && t < list.n; t++) {
+        tw_group_map group;
+        status = tw_tiling_group(frame, &list.tiling[t], h->arena, &group);
+        if (status == TW_OK) status = try_part(h, s, &group, p);
+    }
+    tw_arena_rewind(h->scratch, mark);
+    tw_arena_rewind(h->bench, model);
+    return status == TW_INFEASIBLE ? TW_OK : status;
+}
+
+/* ---- splits ---- */
+
+/* All parts side by side, alone; false: one of them cannot be. */
+static tw_status price_split(hunt *h, split *s, bool *can)
+{
+    tw_group_map *group;
+    measured m;
+    *can = false;
+    for (int i = 0; i < s->n; i++) {
+        TW_TRY(tile_part(h, s, &s->part[i]));
+        if (s->part[i].cycles == 0) return TW_OK;
+    }
+    TW_ALLOC(h->scratch, group, s->n);
+    for (int i = 0; i < s->n; i++) group[i] = s->part[i].group;
+    tw_status status = simulate(h, &(tw_mapping){.n_groups = s->n, .group = group}, &m);
+    *can = status == TW_OK;
+    if (*can) s->price = price_of(h, &m);
+    return status == TW_INFEASIBLE ? TW_OK : status;
+}
+
+/* Cuts the loop in proportion to weights, each core with a point at least; false: as it was cut before. */
+static bool share_out(split *s, int64_t extent, const double *weight)
+{
+    double sum = 0, before = 0;
+    int64_t at = 0;
+    bool other = false;
+    for (int i = 0; i < s->n; i++) sum += weight[i];
+    for (int i = 0; i < s->n; i++) {
+        before += weight[i];
+        int64_t end = i == s->n - 1 ? extent : (int64_t)((double)extent * before / sum + 0.5);
+        end = tw_clamp(end, at + 1, extent - (s->n - 1 - i));
+        other |= s->part[i].span.lo != at || s->part[i].span.hi != end;
+        s->part[i].span = (tw_span){at, end};
+        at = end;
+    }
+    return other;
+}
+
+static tw_status copy_split(const hunt *h, const split *from, split *to)
+{
+    *to = *from;
+    TW_ALLOC(h->arena, to->part, from->n);
+    memcpy(to->part, from->part, (size_t)from->n * sizeof *to->part);
+    return TW_OK;
+}
+
+static tw_status keep_split(const hunt *h, const split *s, split *best)
+{
+    if (best->n > 0 && best->price <= s->price) return TW_OK;
+    return copy_split(h, s, best);
+}
+
+/* The cores of the split with shares that follow what the parts took, a few times. */
+static tw_status balance(hunt *h, split *s, int64_t extent, const int64_t *alone, split *best)
+{
+    double weight[TW_MAX_CORES];
+    for (int i = 0; i < s->n; i++) weight[i] = 1 / (double)alone[s->part[i].core];
+    for (int round = 0; round < ROUNDS && !is_over(h); round++) {
+        bool can;
+        if (!share_out(s, extent, weight)) return TW_OK;
+        TW_TRY(price_split(h, s, &can));
+        if (!can) return TW_OK;
+        TW_TRY(keep_split(h, s, best));
+        for (int i = 0; i < s->n; i++) weight[i] = (double)tw_span_len(s->part[i].span) / (double)s->part[i].cycles;
+    }
+    return TW_OK;
+}
+
+/* The cores that can run the segment, the fastest first; how many. `alone` are their cycles for all of it. */
+static tw_status rank_cores(hunt *h, const tw_segment *segment, part *rank, int64_t *alone, int *n)
+{
+    const split whole = {.segment = *segment, .loop = -1};
+    *n = 0;
+    for (int c = 0; c < h->platform->n_cores; c++) {
+        part p = {.core = c};
+        if (h->core[c].machine.platform->n_views > 0) TW_TRY(tile_part(h, &whole, &p));
+        alone[c] = p.cycles;
+        if (p.cycles == 0) continue;
+        int at = (*n)++;
+        for (; at > 0 && rank[at - 1].cycles > p.cycles; at--) rank[at] = rank[at - 1];
+        rank[at] = p;
+    }
+    return TW_OK;
+}
+
+static int by_core(const part *a, const part *b) { return a->core - b->core; }
+
+/* The first n of the ranking, in the order of the machine. */
+static void choose_cores(split *s, const part *rank, int n)
+{
+    s->n = 0;
+    for (int i = 0; i < n; i++) {
+        int at = s->n++;
+        for (; at > 0 && by_core(&s->part[at - 1], &rank[i]) > 0; at--) s->part[at] = s->part[at - 1];
+        s->part[at] = rank[i];
+    }
+}
+
+/* The loops of the driver along which it may be split, the longest first; how many. */
+static int list_loops(const tw_op *op, int loop[MOST_LOOPS])
+{
+    int n = 0;
+    for (int l = 0; l < op->n_loops; l++) {
+        if (op->loop[l].reduces || op->loop[l].extent < 2) continue;
+        int at = n;
+        for (; at > 0 && op->loop[loop[at - 1]].extent < op->loop[l].extent; at--)
+            if (at < MOST_LOOPS) loop[at] = loop[at - 1];
+        if (at < MOST_LOOPS) loop[at] = l;
+        n = (int)tw_min(n + 1, MOST_LOOPS);
+    }
+    return n;
+}
+
+/* All splits of a segment along one loop: over the fastest two cores, three, .. */
+static tw_status split_loop(hunt *h, split *s, const part *rank, const int64_t *alone, int n, split *best)
+{
+    const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
+    int64_t extent = driver->loop[s->loop].extent;
+    for (int k = 2; k <= tw_min(n, extent) && !is_over(h); k++) {
+        choose_cores(s, rank, k);
+        TW_TRY(balance(h, s, extent, alone, best));
+    }
+    return TW_OK;
+}
+
+/* The split with boundary i moved by so much, if that is better; `best` stays as it is otherwise. */
+static tw_status nudge(hunt *h, int i, int64_t by, split *best)
+{
+    split s;
+    bool can;
+    TW_TRY(copy_split(h, best, &s));
+    s.part[i].span.hi += by;
+    s.part[i + 1].span.lo += by;
+    if (tw_span_len(s.part[i].span) == 0 || tw_span_len(s.part[i + 1].span) == 0) return TW_OK;
+    TW_TRY(price_split(h, &s, &can));
+    return can ? keep_split(h, &s, best) : TW_OK;
+}
+
+/* Boundaries move by a point as long as that helps. */
+static tw_status refine(hunt *h, split *best)
+{
+    double before = 0;
+    for (int pass = 0; pass < MOST_PASSES && best->n > 0 && best->price != before && !is_over(h); pass++) {
+        before = best->price;
+        for (int i = 0; i + 1 < best->n; i++)
+            for (int64_t by = -1; by <= 1; by += 2) TW_TRY(nudge(h, i, by, best));
+    }
+    return TW_OK;
+}
+
+static tw_status split_segment(hunt *h, const tw_segment *segment, const part *rank, const int64_t *alone, int n,
+                               split *best)
+{
+    int loop[MOST_LOOPS], n_loops = list_loops(tw_segment_op(segment, segment->n - 1), loop);
+    split s = {.segment = *segment};
+    TW_ALLOC(h->arena, s.part, h->platform->n_cores);
+    *best = (split){0};
+    for (int l = 0; l < n_loops && !is_over(h); l++) {
+        s.loop = loop[l];
+        TW_TRY(split_loop(h, &s, rank, alone, n, best));
+    }
+    return TW_OK;
+}
+
+/* ---- the mapping with other groups ---- */
+
+static tw_segment segment_of(const hunt *h, const tw_group_map *group)
+{
+    return (tw_segment){h->asked->model, group->op[0].op, group->n_ops};
+}
+
+/* Whether two groups are parts of one. */
+static bool are_parts(const tw_group_map *a, const tw_group_map *b)
+{
+    return a->part_loop >= 0 && b->part_loop >= 0 && a->op[0].op == b->op[0].op;
+}
+
+/* Whether the group makes the tensor, or reads it. */
+static bool touches(const hunt *h, const tw_group_map *group, int tensor)
+{
+    for (int i = 0; i < group->n_ops; i++) {
+        const tw_op *op = &h->asked->model->op[group->op[i].op];
+        for (int o = 0; o < op->n_operands; o++)
+            if (op->operand[o].tensor == tensor) return true;
+    }
+    return false;
+}
+
+/* The best mapping so far with groups [first, last) replaced; what these touch does not stay. */
+static tw_status replace(const hunt *h, int first, int last, const split *by, tw_mapping *out)
+{
+    const tw_mapping *was = &h->best->mapping;
+    tw_group_map *group;
+    tw_group_resident *resident;
+    int n = 0;
+    TW_ALLOC(h->arena, group, was->n_groups + by->n);
+    TW_ALLOC(h->arena, resident, was->n_residents);
+    *out = (tw_mapping){.group = group, .resident = resident};
+    for (int g = 0; g < first; g++) group[n++] = was->group[g];
+    for (int i = 0; i < by->n; i++) group[n++] = by->part[i].group;
+    for (int g = last; g < was->n_groups; g++) group[n++] = was->group[g];
+    out->n_groups = n;
+    for (int i = 0; i < was->n_residents; i++)
+        if (!touches(h, &by->part[0].group, was->resident[i].tensor))
+            resident[out->n_residents++] = was->resident[i];
+    return TW_OK;
+}
+
+static tw_status offer_split(hunt *h, int first, int last, const split *s, bool *better)
+{
+    tw_mapping mapping;
+    *better = false;
+    if (s->n == 0 || h->best->mapping.n_groups + s->n > TW_MAX_GROUPS) return TW_OK;
+    TW_TRY(replace(h, first, last, s, &mapping));
+    return offer(h, &mapping, better);
+}
+
+/* The segment, which groups [first, *last) run so far: on each core alone, and split. *last moves with what replaces them. */
+static tw_status improve_segment(hunt *h, const tw_segment *segment, int first, int *last)
+{
+    part *rank;
+    int64_t alone[TW_MAX_CORES];
+    int n;
+    bool better;
+    split best;
+    TW_ALLOC(h->arena, rank, h->platform->n_cores);
+    TW_TRY(rank_cores(h, segment, rank, alone, &n));
+    for (int i = 0; i < n && !is_over(h); i++) {
+        split one = {.segment = *segment, .loop = -1, .n = 1, .part = &rank[i]};
+        TW_TRY(offer_split(h, first, *last, &one, &better));
+        if (better) *last = first + 1;
+    }
+    TW_TRY(split_segment(h, segment, rank, alone, n, &best));
+    TW_TRY(offer_split(h, first, *last, &best, &better));
+    if (!better) return TW_OK;
+    *last = first + best.n;
+    TW_TRY(refine(h, &best));
+    return offer_split(h, first, *last, &best, &better);
+}
+
+/* The group behind those that run the same operators as this one. */
+static int behind(const hunt *h, int g)
+{
+    const tw_mapping *m = &h->best->mapping;
+    int last = g + 1;
+    while (last < m->n_groups && are_parts(&m->group[g], &m->group[last])) last++;
+    return last;
+}
+
+/* The operators of one group more, where these can be one: a split that passes on nothing between cores may be worth what it computes again. */
+static bool lengthen(const hunt *h, tw_segment *segment, int *last)
+{
+    const tw_mapping *m = &h->best->mapping;
+    if (*last >= m->n_groups || m->group[*last].op[0].op != segment->first + segment->n) return false;
+    segment->n += m->group[*last].n_ops;
+    *last = behind(h, *last);
+    return segment->n <= TW_MAX_GROUP_OPS;
+}
+
+/* Each group, and those that it makes with the ones behind it. */
+static tw_status improve(hunt *h)
+{
+    for (int g = 0; g < h->best->mapping.n_groups && !is_over(h); g = behind(h, g)) {
+        tw_segment segment = segment_of(h, &h->best->mapping.group[g]);
+        int last = behind(h, g), misses = 0;
+        do {
+            int64_t before = h->best->cycles;
+            if (tw_segment_is_closed(&segment)) TW_TRY(improve_segment(h, &segment, g, &last));
+            misses = h->best->cycles < before ? 0 : misses + 1;
+        } while (misses < MOST_MISSES && !is_over(h) && lengthen(h, &segment, &last));
+    }
+    return TW_OK;
+}
+
+/* ---- equal parts, to compare ---- */
+
+/* The best loop of a segment for equal parts over all cores; n 0: there is none. */
+static tw_status split_equally(hunt *h, const tw_segment *segment, split *best)
+{
+    int loop[MOST_LOOPS], n_loops = list_loops(tw_segment_op(segment, segment->n - 1), loop);
+    double even[TW_MAX_CORES];
+    split s = {.segment = *segment, .n = h->platform->n_cores};
+    TW_ALLOC(h->arena, s.part, s.n);
+    *best = (split){0};
+    for (int i = 0; i < s.n; i++) even[i] = 1, s.part[i].core = i;
+    for (int l = 0; l < n_loops; l++) {
+        int64_t extent = tw_segment_op(segment, segment->n - 1)->loop[loop[l]].extent;
+        bool can;
+        if (extent < s.n) continue;
+        s.loop = loop[l];
+        (void)share_out(&s, extent, even);
+        TW_TRY(price_split(h, &s, &can));
+        if (can) TW_TRY(keep_split(h, &s, best));
+    }
+    return TW_OK;
+}
+
+static tw_status compare_equal(hunt *h)
+{
+    const tw_mapping *best = &h->best->mapping;
+    tw_group_map *group;
+    tw_mapping mapping = {0};
+    measured m;
+    bool can;
+    TW_ALLOC(h->arena, group, TW_MAX_GROUPS);
+    for (int g = 0; g < best->n_groups; g++) {
+        const tw_segment segment = segment_of(h, &best->group[g]);
+        split s;
+        if (g > 0 && are_parts(&best->group[g - 1], &best->group[g])) continue;
+        if (tw_deadline_is_over(h->diag->deadline)) return TW_OK;
+        TW_TRY(split_equally(h, &segment, &s));
+        if (s.n == 0 || mapping.n_groups + s.n > TW_MAX_GROUPS) return TW_OK;
+        for (int i = 0; i < s.n; i++) group[mapping.n_groups++] = s.part[i].group;
+    }
+    mapping.group = group;
+    TW_TRY(try_mapping(h, &mapping, &m, &can));
+    if (can) h->out->equal = m.cycles;
+    return TW_OK;
+}
+
+/* ---- the whole ---- */
+
+static tw_status search(hunt *h)
+{
+    int n = h->platform->n_cores;
+    TW_ALLOC(h->arena, h->core, n + 1);
+    TW_ALLOC(h->arena, h->out->alone, n);
+    for (int c = 0; c <= n; c++) {
+        TW_TRY(open_core(h, c, &h->core[c]));
+        if (c < n || !is_one_core(h)) TW_TRY(plan_alone(h, c));
+    }
+    if (h->best->mapping.n_groups == 0) return TW_INFEASIBLE;
+    h->out->n_commands = 0;
+    TW_TRY(improve(h));
+    return n > 1 ? compare_equal(h) : TW_OK;
+}
+
+/* With the operators in the order that the model has. */
+static tw_status find_in_order(const tw_fuse_request *asked, const tw_work *work, tw_cores_found *out)
+{
+    hunt h = {.asked = asked,
+              .platform = asked->machine->platform,
+              .best = &out->best,
+              .out = out,
+              .arena = work->arena,
+              .scratch = work->scratch,
+              .diag = work->diag};
+    *out = (tw_cores_found){0};
+    if (!(h.bench = tw_arena_new())) return TW_ERR_NOMEM;
+    tw_status status = search(&h);
+    tw_arena_free(h.bench);
+    if (status != TW_STOPPED) return status;
+    return out->best.mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE; /* time is up: the best so far */
+}
+
+/* What was found in another order, if it is better. */
+static void take_better(const tw_fuse_request *asked, const tw_cores_found *other, tw_cores_found *out)
+{
+    const tw_fused *a = &other->best, *b = &out->best;
+    int n_simulated = a->n_simulated + b->n_simulated;
+    for (int c = 0; c < asked->machine->platform->n_cores; c++)
+        if (out->alone[c] == 0 || (other->alone[c] > 0 && other->alone[c] < out->alone[c]))
+            out->alone[c] = other->alone[c];
+    if (asked->by.price(asked->by.user, (double)a->cycles, (double)a->energy_fj) <
+        asked->by.price(asked->by.user, (double)b->cycles, (double)b->energy_fj)) {
+        out->best = *a;
+        out->equal = other->equal;
+    }
+    out->best.n_simulated = n_simulated;
+}
+
+tw_status tw_cores_find(const tw_fuse_request *asked, const tw_work *work, tw_cores_found *out)
+{
+    tw_model *model;
+    tw_fuse_request request = *asked;
+    tw_cores_found other;
+    int *order;
+    bool same;
+    TW_ALLOC(work->arena, model, 1);
+    TW_TRY(tw_order_follow(asked->model, work->arena, model, &order, &same));
+    tw_status status = find_in_order(asked, work, out);
+    if (same || tw_deadline_is_over(work->diag->deadline) || (status != TW_OK && status != TW_INFEASIBLE))
+        return status;
+    request.model = model;
+    tw_status again = find_in_order(&request, work, &other);
+    if (again != TW_OK) return again == TW_INFEASIBLE ? status : again;
+    TW_TRY(tw_order_restore(order, work->arena, &other.best.mapping));
+    if (status == TW_OK)
+        take_better(asked, &other, out);
+    else
+        *out = other;
+    return TW_OK;
+}

@@ -1,0 +1,112 @@
+/* src/plan/several.c - the plan of a model on several cores, held against layers on one. */
+#include "plan/several.h"
+
+#include "core/deadline.h"
+#include "fuse/cores.h"
+#include "fuse/least.h"
+#include "plan/fused.h"
+#include "search/search.h"
+
+bool tw_several_is_asked(const tw_request *asked)
+{
+    const tw_platform *platform = asked->machine->platform;
+    return platform && tw_fused_suits(asked) && (platform->n_cores > 1 || tw_several_is_needed(asked));
+}
+
+bool tw_several_is_needed(const tw_request *asked)
+{
+    const char *ignored;
+    tw_loc loc;
+    return asked->machine->platform && tw_platform_needs_groups(asked->machine->platform, &ignored, &loc);
+}
+
+/* Units a cycle over all ports of memory 0; 0: something passes no port there, or one that has no limit. */
+static int64_t rate_of(const tw_platform *p, const char **name)
+{
+    int64_t rate = 0;
+    for (int e = 0; e < p->n_engines; e++) {
+        const tw_platform_engine *engine = &p->engine[e];
+        if (engine->is.kind != TW_MOVES || engine->is.outer != 0) continue;
+        for (int way = 0; way < 2; way++) {
+            int port = way == 0 ? engine->reads[0] : engine->writes[1];
+            bool used = engine->is.carries & (way == 0 ? TW_INWARDS : TW_OUTWARDS);
+            if (used && (port < 0 || p->port[port].memory != 0 || p->port[port].per_cycle == 0)) return 0;
+        }
+    }
+    for (int i = 0; i < p->n_ports; i++) {
+        if (p->port[i].memory != 0) continue;
+        rate += p->port[i].per_cycle * p->port[i].ways;
+        *name = p->port[i].name;
+    }
+    return rate;
+}
+
+/* What passes into and out of memory 0 in any case takes its ports so long. What has to pass is the same on every core. */
+static tw_status find_bound(const tw_request *asked, tw_arena *scratch, tw_joint_search *search)
+{
+    const tw_platform *p = asked->machine->platform;
+    tw_platform one = *p;
+    tw_machine machine = *asked->machine;
+    tw_least least;
+    int64_t rate = rate_of(p, &search->bound_by);
+    one.n_views = 1;
+    machine.platform = &one;
+    if (rate == 0) return TW_OK;
+    TW_TRY(tw_least_of(asked->model, &machine, scratch, &least));
+    if (least.engine >= 0) search->bound = tw_cdiv(least.units, rate);
+    return TW_OK;
+}
+
+static tw_status write_search(const tw_request *asked, const tw_cores_found *found, const tw_plan *apart,
+                              const tw_work *work, tw_joint_search *out)
+{
+    int n = asked->machine->platform->n_cores;
+    *out = (tw_joint_search){
+        .n_simulated = found->best.n_simulated, .n_cores = n, .alone = found->alone, .equal = found->equal};
+    if (apart) out->apart = apart->sum;
+    return find_bound(asked, work->scratch, out);
+}
+
+/* For energy and delay together the scale is that of the fastest plan. */
+static tw_status find_groups(const tw_request *asked, const tw_plan *apart, const tw_work *work,
+                             tw_cores_found *found, bool *better)
+{
+    tw_fused_scale s = tw_fused_scale_of(asked, apart ? &apart->sum : NULL);
+    tw_measure measure = s.measure;
+    if (!apart && measure == TW_EDP) {
+        s.measure = TW_CYCLES;
+        tw_fuse_request quick = {asked->model, asked->machine, NULL, {tw_fused_price, &s}};
+        TW_TRY(tw_cores_find(&quick, work, found));
+        s = (tw_fused_scale){measure, (double)tw_max(1, found->best.cycles),
+                             (double)tw_max(1, found->best.energy_fj)};
+    }
+    const tw_fuse_request request = {asked->model, asked->machine, NULL, {tw_fused_price, &s}};
+    TW_TRY(tw_cores_find(&request, work, found));
+    *better = !apart || tw_fused_is_better(&s, &found->best, &apart->sum);
+    return TW_OK;
+}
+
+tw_status tw_several_find(const tw_request *asked, const tw_plan *apart, const tw_work *work, const tw_plan **out)
+{
+    tw_cores_found found;
+    tw_mapping *mapping;
+    tw_joint_search *search;
+    bool better = false;
+    int64_t start = tw_deadline_now();
+    *out = apart;
+    tw_status status = find_groups(asked, apart, work, &found, &better);
+    if (status == TW_INFEASIBLE && apart) return TW_OK;
+    TW_TRY(status);
+    if (!better) return TW_OK;
+    TW_ALLOC(work->arena, mapping, 1);
+    TW_ALLOC(work->arena, search, 1);
+    *mapping = found.best.mapping;
+    TW_TRY(write_search(asked, &found, apart, work, search));
+    search->seconds = tw_deadline_since(start);
+    TW_TRY(tw_mapping_check(mapping, asked->model, asked->machine, work->diag));
+    const tw_deadline *deadline = work->diag->deadline; /* the last simulation is short, and not given up */
+    work->diag->deadline = NULL;
+    status = tw_plan_build_joint(asked->model, asked->machine, mapping, search, work, out);
+    work->diag->deadline = deadline;
+    return status;
+}

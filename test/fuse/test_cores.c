@@ -1,0 +1,262 @@
+/* test/fuse/test_cores.c - plans on machines of several unequal cores against each core alone, and against every share of two of them. */
+#include "tw_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOM = 6000 };
+
+typedef struct draw {
+    uint64_t random;
+    char machine[ROOM], workload[ROOM];
+    int n_cores, n_ops, side[3][2]; /* of each array */
+    int rate, size;
+} draw;
+
+static int64_t pick(draw *d, int64_t lo, int64_t hi) { return tw_test_pick(&d->random, lo, hi); }
+
+static void add(char *text, const char *fmt, ...) TW_PRINTF(2, 3);
+static void add(char *text, const char *fmt, ...)
+{
+    va_list args;
+    size_t n = strlen(text);
+    va_start(args, fmt);
+    vsnprintf(text + n, ROOM - n, fmt, args);
+    va_end(args);
+}
+
+/* Cores [first, first + n) of the machine, behind one port that broadcasts. */
+static void write_machine(const draw *d, int first, int n, char *text)
+{
+    *text = 0;
+    add(text,
+        "machine: cores\nunit: byte\ntiming: async\nmemories: [{name: dram, size: unlimited, energy: 5 pJ}]\n"
+        "ports: [{name: ddr, memory: dram, per_cycle: %d, broadcast: true}]\ncores:\n",
+        d->rate);
+    for (int c = first; c < first + n; c++)
+        add(text,
+            "  - name: c%d\n    memories: [{name: m, size: %d}]\n    engines:\n"
+            "      - {name: dma, between: [dram, m], prefetch: all, cost: {latency: 2, per_cycle: %d}}\n"
+            "      - {name: mac, computes: multiply-add, memory: m, cost: {array: [%d, %d]}}\n",
+            c, d->size, d->rate, d->side[c][0], d->side[c][1]);
+}
+
+static void draw_case(draw *d, int most_ops)
+{
+    int channels = (int)pick(d, 1, 8), rows = (int)pick(d, 4, 16), columns = (int)pick(d, 4, 16);
+    d->n_cores = (int)pick(d, 2, 3);
+    d->rate = (int)pick(d, 1, 16);
+    d->size = (int)pick(d, 1200, 9000);
+    for (int c = 0; c < 3; c++) d->side[c][0] = 1 << pick(d, 0, 4), d->side[c][1] = 1 << pick(d, 0, 4);
+    d->n_ops = (int)pick(d, 1, most_ops);
+    add(d->workload, "workload: chain\nops:\n");
+    for (int i = 0; i < d->n_ops; i++) {
+        int out = (int)pick(d, 1, 8), k = pick(d, 0, 1) ? 3 : 1;
+        add(d->workload,
+            "  - {name: o%d, op: conv, shape: [%d, %d, %d], out: %d, kernel: %d, pad: %d, dtype: i8, out_dtype: "
+            "i8, accumulator: "
+            "i32, inputs: {ifm: t%d}, output: t%d}\n",
+            i, channels, rows, columns, out, k, k / 2, i, i + 1);
+        channels = out;
+    }
+    write_machine(d, 0, d->n_cores, d->machine);
+}
+
+static tw_status find_plan(tw_context *ctx, const draw *d, const char *machine_text, int threads,
+                           const tw_plan **out)
+{
+    const tw_model *model;
+    const tw_machine *machine;
+    tw_search_options options = TW_SEARCH_OPTIONS_INIT;
+    options.groups = true;
+    options.n_threads = threads;
+    CHECK_EQ(tw_model_parse(ctx, "workload", d->workload, &model), TW_OK);
+    CHECK_EQ(tw_machine_parse(ctx, "machine", machine_text, &machine), TW_OK);
+    return tw_plan_search(ctx, model, machine, &options, out);
+}
+
+static int64_t cycles_of(const tw_plan *plan) { return tw_plan_summary(plan)->cycles; }
+
+/* What each core takes on a machine of its own; 0: there is no plan. */
+static int64_t best_alone(const draw *d)
+{
+    int64_t best = 0;
+    for (int c = 0; c < d->n_cores; c++) {
+        tw_context *ctx = tw_context_new();
+        static char text[ROOM];
+        const tw_plan *plan;
+        write_machine(d, c, 1, text);
+        if (find_plan(ctx, d, text, 1, &plan) == TW_OK && (best == 0 || cycles_of(plan) < best))
+            best = cycles_of(plan);
+        tw_context_free(ctx);
+    }
+    return best;
+}
+
+static char *mapping_of(tw_context *ctx, const tw_plan *plan)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    CHECK_EQ(tw_plan_print_mapping(ctx, plan, out), TW_OK);
+    fclose(out);
+    return text;
+}
+
+static bool is_verified(tw_context *ctx, const tw_plan *plan)
+{
+    tw_verify_options options = TW_VERIFY_OPTIONS_INIT;
+    const tw_verdict *v;
+    if (tw_plan_verify(ctx, plan, -1, &options, &v) != TW_OK) return false;
+    if (v->first_fault) fprintf(stderr, "%s\n", v->first_fault);
+    return v->checked && v->executed && v->equal;
+}
+
+TEST(more_cores_are_never_worse_than_the_best_of_them_and_threads_change_nothing)
+{
+    uint64_t seed = tw_test_seed();
+    int n_split = 0, n_planned = 0;
+    for (int i = 0; i < 30; i++) {
+        static draw d;
+        d = (draw){.random = seed + (uint64_t)i};
+        draw_case(&d, 4);
+        tw_context *ctx = tw_context_new();
+        const tw_plan *plan, *again;
+        int64_t alone = best_alone(&d);
+        tw_status status = find_plan(ctx, &d, d.machine, 1, &plan);
+        CHECK(status == TW_OK || alone == 0);
+        if (status == TW_OK) {
+            CHECK_EQ(find_plan(ctx, &d, d.machine, 3, &again), TW_OK);
+            char *one = mapping_of(ctx, plan), *three = mapping_of(ctx, again);
+            CHECK_STR(one, three);
+            CHECK(is_verified(ctx, plan));
+            if (alone > 0 && cycles_of(plan) > alone)
+                fprintf(stderr, "case %d\n%s%s%s", i, d.machine, d.workload, one);
+            CHECK(alone == 0 || cycles_of(plan) <= alone);
+            n_split += strstr(one, "part:") != NULL;
+            n_planned++;
+            free(one);
+            free(three);
+        }
+        tw_context_free(ctx);
+    }
+    fprintf(stderr, "%d planned, %d split\n", n_planned, n_split);
+    CHECK(n_planned > 20 && n_split > 5);
+}
+
+/* The cycles of a mapping, 0: there are none. */
+static int64_t try_mapping(const draw *d, const char *mapping_text)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_mapping *mapping;
+    const tw_plan *plan;
+    int64_t cycles = 0;
+    CHECK_EQ(tw_model_parse(ctx, "workload", d->workload, &model), TW_OK);
+    CHECK_EQ(tw_machine_parse(ctx, "machine", d->machine, &machine), TW_OK);
+    if (tw_mapping_parse(ctx, model, machine, "mapping", mapping_text, &mapping) == TW_OK &&
+        tw_plan_eval(ctx, model, machine, mapping, &plan) == TW_OK)
+        cycles = cycles_of(plan);
+    tw_context_free(ctx);
+    return cycles;
+}
+
+static void keep_least(int64_t cycles, int64_t *best)
+{
+    if (cycles > 0 && (*best == 0 || cycles < *best)) *best = cycles;
+}
+
+/* One convolution: on each core, and with every share of two cores along each of its loops; its rows cut into tiles, or not. */
+static int64_t try_everything(const draw *d)
+{
+    static const char *const loop[] = {"oc", "oy", "ox"};
+    int64_t best = 0;
+    char text[ROOM];
+    for (int rows = 1; rows <= 16; rows *= 2) {
+        for (int c = 0; c < d->n_cores; c++) {
+            snprintf(text, sizeof text, "groups:\n  - {core: c%d, ops: [o0], levels: [{at: m, sizes: {oy: %d}}]}\n",
+                     c, rows);
+            keep_least(try_mapping(d, text), &best);
+        }
+        for (int l = 0; l < 3; l++)
+            for (int share = 1; share < 16; share++) {
+                snprintf(text, sizeof text,
+                         "groups:\n  - {split: {loop: %s, cores: [c0, c1], shares: [%d, %d]}, ops: [o0], levels: "
+                         "[{at: m, "
+                         "sizes: {oy: %d}, buffers: {t0: 2, t1: 2}}]}\n",
+                         loop[l], share, 16 - share, rows);
+                keep_least(try_mapping(d, text), &best);
+            }
+    }
+    return best;
+}
+
+TEST(one_convolution_is_planned_at_least_as_well_as_by_trying_all_shares_of_two_cores)
+{
+    uint64_t seed = tw_test_seed();
+    int n = 0, n_worse = 0;
+    double worst = 1;
+    for (int i = 0; i < 30; i++) {
+        static draw d;
+        d = (draw){.random = seed + 1000 + (uint64_t)i};
+        draw_case(&d, 1);
+        tw_context *ctx = tw_context_new();
+        const tw_plan *plan;
+        int64_t least = try_everything(&d);
+        if (least > 0) {
+            CHECK_EQ(find_plan(ctx, &d, d.machine, 1, &plan), TW_OK);
+            double ratio = (double)cycles_of(plan) / (double)least;
+            if (ratio > 1.001)
+                fprintf(stderr, "case %d: %ld, by trying %ld\n", i, (long)cycles_of(plan), (long)least);
+            worst = ratio > worst ? ratio : worst;
+            n_worse += ratio > 1.001;
+            n++;
+        }
+        tw_context_free(ctx);
+    }
+    fprintf(stderr, "%d of %d are worse, at most %.3f times\n", n_worse, n, worst);
+    CHECK(n > 20);
+    CHECK(n_worse * 5 <= n);
+    CHECK(worst <= 1.25);
+}
+
+/* Two chains of two convolutions each, on the same input. */
+static void write_branches(draw *d, bool alternate)
+{
+    static const char *const name[] = {"a1", "a2", "b1", "b2"};
+    static const char *const reads[] = {"x", "a", "x", "b"}, *const makes[] = {"a", "c", "b", "d"};
+    static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 1, 3}};
+    *d->workload = 0;
+    add(d->workload, "workload: branches\nops:\n");
+    for (int n = 0; n < 4; n++) {
+        int i = order[alternate][n];
+        add(d->workload,
+            "  - {name: %s, op: conv, shape: [6, 12, 12], out: 6, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, "
+            "accumulator: i32, "
+            "inputs: {ifm: %s}, output: %s}\n",
+            name[i], reads[i], makes[i]);
+    }
+}
+
+TEST(branches_that_alternate_are_planned_at_least_as_well_as_one_behind_the_other)
+{
+    uint64_t seed = tw_test_seed();
+    for (int i = 0; i < 8; i++) {
+        static draw d;
+        const tw_plan *plan[2];
+        d = (draw){.random = seed + 2000 + (uint64_t)i};
+        draw_case(&d, 1);
+        tw_context *ctx = tw_context_new();
+        tw_status status[2];
+        for (int alternate = 0; alternate < 2; alternate++) {
+            write_branches(&d, alternate);
+            status[alternate] = find_plan(ctx, &d, d.machine, 1, &plan[alternate]);
+        }
+        CHECK(status[0] != TW_OK || status[1] == TW_OK);
+        if (status[0] == TW_OK) CHECK(cycles_of(plan[1]) <= cycles_of(plan[0]));
+        if (status[1] == TW_OK) CHECK(is_verified(ctx, plan[1]));
+        tw_context_free(ctx);
+    }
+}
