@@ -38,25 +38,26 @@ typedef struct file_list {
     int n_texts;
 } file_list;
 
-/* The files of a list with commas between them. */
-static void add_files(file_list *files, const char *list)
+/* The files of a list with commas between them; a list that is NULL has none. */
+static bool add_files(file_list *files, const char *list)
 {
     char *text = list ? strdup(list) : NULL, *rest = text, *path;
-    if (!text) return;
+    if (!text) return !list;
     files->text[files->n_texts++] = text;
     while ((path = strsep(&rest, ",")) != NULL)
         if (*path && files->n < FILES) files->path[files->n++] = path;
+    return true;
 }
 
 static tw_status open_files(run *r)
 {
     const cli_options *o = r->options;
     file_list files = {0};
-    add_files(&files, o->workload);
-    for (int i = 0; i < o->n_machine_files; i++) add_files(&files, o->machine_file[i]);
-    add_files(&files, o->mapping);
-    add_files(&files, o->limits);
-    tw_status status = tw_rival_open(r->ctx, files.path, files.n, &r->rival);
+    bool all = add_files(&files, o->workload);
+    for (int i = 0; i < o->n_machine_files; i++) all &= add_files(&files, o->machine_file[i]);
+    all &= add_files(&files, o->mapping);
+    all &= add_files(&files, o->limits);
+    tw_status status = all ? tw_rival_open(r->ctx, files.path, files.n, &r->rival) : TW_ERR_NOMEM;
     for (int i = 0; i < files.n_texts; i++) free(files.text[i]);
     return status;
 }

@@ -86,6 +86,22 @@ static void fold(const tw_rival *rival, int layer, tw_levels *out)
     out->level[0] = all;
 }
 
+/* The levels as one memory of their sizes, with the energy of the largest. What is inside of the array is not in it. */
+static void fold_levels(tw_levels *out)
+{
+    tw_level_of all = {.memory = -1};
+    int64_t most = 0;
+    for (int l = 0; l < out->n; l++) {
+        all.holds |= out->level[l].holds;
+        all.bytes = tw_min(all.bytes + out->level[l].bytes, bytes_most);
+        if (out->level[l].bytes < most) continue;
+        most = out->level[l].bytes;
+        all.pj = out->level[l].pj;
+    }
+    out->n = 1;
+    out->level[0] = all;
+}
+
 static int next_level(const tw_levels *levels, int operand, int from)
 {
     for (int l = from + 1; l < levels->n; l++)
@@ -169,8 +185,12 @@ tw_status tw_levels_of(const tw_rival *rival, int layer, tw_levels_kind kind, tw
     }
     if (kind == TW_LEVELS_ALL && rival->layer[layer].nest) sort_by_nest(&rival->layer[layer], out);
     bool shared = false;
-    for (int l = kind == TW_LEVELS_CORE ? 0 : -1; l < out->n; l++) shared |= splits_port(rival, layer, out, l);
-    if (kind != TW_LEVELS_ALL && (!is_complete(rival, layer, out) || shared)) fold(rival, layer, out);
+    for (int l = -1; l < out->n; l++) shared |= splits_port(rival, layer, out, l);
+    bool complete = is_complete(rival, layer, out);
+    if (kind == TW_LEVELS_CORE && complete && out->n > 1)
+        fold_levels(out);
+    else if (kind != TW_LEVELS_ALL && (!complete || (shared && kind == TW_LEVELS_MANAGED)))
+        fold(rival, layer, out);
     return check(rival, layer, out, diag);
 }
 

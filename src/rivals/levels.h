@@ -17,8 +17,8 @@
 #define TW_RIVALS_LEVELS_H
 #include "rivals/rival.h"
 
-/* CORE: one core of several, whose movers share ports of the outermost memory: like MANAGED, but nothing has to be one memory for the sake
- * of that port. */
+/* CORE: one core of several. Plans for several cores have one memory in each: it is as large as all that there are once in the core; what is private
+ * to parts of the array is not in it, unless an operand is nowhere else. */
 typedef enum tw_levels_kind { TW_LEVELS_MANAGED, TW_LEVELS_ALL, TW_LEVELS_CORE } tw_levels_kind;
 
 enum { TW_LEVELS_MOST = 7 }; /* memories of ours inside of the outermost     */

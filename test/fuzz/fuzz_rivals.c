@@ -117,6 +117,7 @@ static void try_cores(const tw_rival_text *file, int n)
     if (checked(ctx, tw_rival_parse(ctx, file, n, &rival)) == TW_OK && tw_rival_n_cores(rival) > 0) {
         print_to_nowhere(ctx, rival, tw_rival_print_machine);
         print_to_nowhere(ctx, rival, tw_rival_print_workload);
+        print_to_nowhere(ctx, rival, tw_rival_print_our_mapping);
         if (checked(ctx, tw_rival_table(ctx, rival, NULL, &table)) == TW_OK)
             for (int i = 0; i < table->n_runs; i++)
                 for (int k = 0; k < i; k++)

@@ -33,6 +33,11 @@ static const char *const commands[] = {
     "machines",
     "machines kpu",
     "machines nosuch",
+    "eval @/test/rivals/stream/layers.yaml -m @/test/rivals/stream/hda.yaml "
+    "--mapping=@/test/rivals/stream/mapping.yaml",
+    "convert @/test/rivals/stream/hda.yaml",
+    "convert --as=mapping @/test/rivals/stream/hda.yaml @/test/rivals/stream/layers.yaml "
+    "@/test/rivals/stream/mapping_2026.yaml",
     "-o out --no-cache --threads=1 --budget=20 --no-verify",
     "eval matmul:128x128x512 -m tick-100k --mapping=@/examples/02-reduction/mapping.yaml --no-verify",
     "eval matmul:128x128x512 -m tick-100k --mapping=@/examples/02-reduction/mapping.yaml -o out --rows=all --map "

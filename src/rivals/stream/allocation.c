@@ -28,18 +28,21 @@ static bool read_count(const char *text, tw_hda_cut *cut)
 }
 
 /* "K, 3" */
-static void read_text(reader *r, tw_fields *f, const char *key, const tw_node *node, tw_hda_cut *cut)
+static tw_status read_text(reader *r, tw_fields *f, const char *key, const tw_node *node, tw_hda_cut *cut)
 {
     const char *count;
-    if (!tw_zz_pair(node, key, r->work.arena, r->work.diag, &cut->dim, &count))
+    tw_status status = tw_zz_pair(node, key, r->work, &cut->dim, &count);
+    if (status == TW_ERR_NOMEM) return status;
+    if (status != TW_OK)
         f->n_bad++;
     else if (!read_count(count, cut))
         TW_REFUSE(f, node->loc, "loop '%s' is cut into a number of parts, 'all' or '*', found '%s'", cut->dim,
                   count);
+    return TW_OK;
 }
 
 /* {dim: D6, split: 4}, {dim: Conv1.D2, tile: 1} */
-static void read_map(reader *r, tw_fields *f, bool inter, const tw_node *node, tw_hda_cut *cut)
+static tw_status read_map(reader *r, tw_fields *f, bool inter, const tw_node *node, tw_hda_cut *cut)
 {
     tw_fields c = tw_fields_open(node, "tiling", r->work.diag);
     const tw_node *dim = tw_field_node(&c, "dim", TW_REQUIRED);
@@ -54,6 +57,7 @@ static void read_map(reader *r, tw_fields *f, bool inter, const tw_node *node, t
                   inter ? "D0, D1 and so on" : "LAYER.D0, LAYER.D1 and so on",
                   dim->kind == TW_SCALAR ? dim->text : "a list or map");
     f->n_bad += tw_fields_close(&c) != TW_OK;
+    return dot && !cut->layer ? TW_ERR_NOMEM : TW_OK;
 }
 
 static tw_status read_cuts(reader *r, tw_fields *f, const char *key, int *n, const tw_hda_cut **out)
@@ -71,9 +75,9 @@ static tw_status read_cuts(reader *r, tw_fields *f, const char *key, int *n, con
     for (const tw_node *e = list->child; e; e = e->next) {
         cut[*n] = (tw_hda_cut){.dim = "", .loc = e->loc};
         if (e->kind == TW_NODE_MAP)
-            read_map(r, f, inter, e, &cut[*n]);
+            TW_TRY(read_map(r, f, inter, e, &cut[*n]));
         else
-            read_text(r, f, key, e, &cut[*n]);
+            TW_TRY(read_text(r, f, key, e, &cut[*n]));
         ++*n;
     }
     return TW_OK;

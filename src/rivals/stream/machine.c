@@ -91,7 +91,7 @@ static tw_status print_core(const printer *p, int at)
     tw_text_printf(p->out, "  - name: ");
     tw_print_our_name(core->name, p->out);
     tw_text_printf(p->out, " # core %d%s\n", at,
-                   p->levels[at].level[0].memory < 0 ? "; one memory stands for all that is on chip" : "");
+                   p->levels[at].level[0].memory < 0 ? "; one memory as large as all that software manages" : "");
     return tw_levels_print_core(&rival, &p->levels[at], computes.text, p->diag, p->out);
 }
 
@@ -163,7 +163,8 @@ static void print_links(const printer *p)
 
 static void name_mover(const printer *p, int link, int from, int to)
 {
-    tw_text_printf(p->out, "%slink%d_%d_%d", p->out->bytes[p->out->len - 1] == '[' ? "" : ", ", link, from, to);
+    bool first = p->out->failed || p->out->len == 0 || p->out->bytes[p->out->len - 1] == '[';
+    tw_text_printf(p->out, "%slink%d_%d_%d", first ? "" : ", ", link, from, to);
 }
 
 static void print_buses(const printer *p)

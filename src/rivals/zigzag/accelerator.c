@@ -54,18 +54,17 @@ bool tw_zz_number(tw_fields *f, const char *key, tw_presence presence, double *o
     return true;
 }
 
-bool tw_zz_pair(const tw_node *node, const char *what, tw_arena *arena, tw_diag *diag, const char **first,
-                const char **second)
+tw_status tw_zz_pair(const tw_node *node, const char *what, tw_work work, const char **first, const char **second)
 {
     const char *comma = node->kind == TW_SCALAR ? strchr(node->text, ',') : NULL;
-    *first = comma ? tw_arena_strndup(arena, node->text, (size_t)(comma - node->text)) : NULL;
-    if (comma && *first) {
+    if (comma && comma > node->text) {
+        *first = tw_arena_strndup(work.arena, node->text, (size_t)(comma - node->text));
         *second = comma + 1 + strspn(comma + 1, " ");
-        if (**first && **second) return true;
+        if (!*first) return TW_ERR_NOMEM;
+        if (**second) return TW_OK;
     }
-    (void)tw_diag_error(diag, node->loc, "'%s' must be of the form 'NAME, VALUE', found '%s'", what,
-                        node->kind == TW_SCALAR ? node->text : "a list or map");
-    return false;
+    return tw_diag_error(work.diag, node->loc, "'%s' must be of the form 'NAME, VALUE', found '%s'", what,
+                         node->kind == TW_SCALAR ? node->text : "a list or map");
 }
 
 bool tw_zz_is_accelerator(const tw_node *root)
@@ -191,7 +190,7 @@ static int port_called(const tw_rival_memory *m, const char *name)
     return -1;
 }
 
-static void read_port(tw_zz_reader *r, tw_fields *memory, tw_rival_memory *m, const tw_node *node)
+static tw_status read_port(tw_zz_reader *r, tw_fields *memory, tw_rival_memory *m, const tw_node *node)
 {
     static const char *const kind[] = {"read", "write", "read_write"};
     tw_rival_port *p = &m->port[m->n_ports];
@@ -218,22 +217,24 @@ static void read_port(tw_zz_reader *r, tw_fields *memory, tw_rival_memory *m, co
     const tw_node *list = tw_field_list(&f, "allocation", TW_REQUIRED);
     for (const tw_node *a = list ? list->child : NULL; a; a = a->next) {
         const char *operand, *word;
-        if (tw_zz_pair(a, "allocation", r->work.arena, r->work.diag, &operand, &word))
-            assign(&f, m, m->n_ports - 1, operand, word, a->loc);
-        else
-            f.n_bad++;
+        tw_status status = tw_zz_pair(a, "allocation", r->work, &operand, &word);
+        if (status == TW_ERR_NOMEM) return status;
+        f.n_bad += status != TW_OK;
+        if (status == TW_OK) assign(&f, m, m->n_ports - 1, operand, word, a->loc);
     }
     memory->n_bad += tw_fields_close(&f) != TW_OK;
+    return TW_OK;
 }
 
-static void read_ports(tw_zz_reader *r, tw_fields *f, tw_rival_memory *m)
+static tw_status read_ports(tw_zz_reader *r, tw_fields *f, tw_rival_memory *m)
 {
     const tw_node *list = tw_field_list(f, "ports", TW_REQUIRED);
     if (list && list->n_children > TW_RIVAL_PORTS)
         TW_REFUSE(f, list->loc, "memory '%s' has %d ports, more than %d", m->name, list->n_children,
                   TW_RIVAL_PORTS);
     else
-        for (const tw_node *p = list ? list->child : NULL; p; p = p->next) read_port(r, f, m, p);
+        for (const tw_node *p = list ? list->child : NULL; p; p = p->next) TW_TRY(read_port(r, f, m, p));
+    return TW_OK;
 }
 
 /* ---- ports of the older dialect: so many of each kind, all of the memory's bandwidth ---- */
@@ -357,7 +358,7 @@ static tw_status read_memory(tw_zz_reader *r, const tw_node *node, tw_rival_memo
     if (f.node && tw_field_node(&f, "r_bw", TW_OPTIONAL))
         read_legacy_ports(r, &f, m, listed);
     else
-        read_ports(r, &f, m);
+        TW_TRY(read_ports(r, &f, m));
     return tw_fields_close(&f);
 }
 
@@ -373,7 +374,9 @@ static tw_status read_memories(tw_zz_reader *r, const tw_node *map)
     int at = map->n_children; /* the file has the lowest first */
     for (const tw_node *e = map->child; e; e = e->next) {
         at--;
-        if (read_memory(r, e, &m->memory[at], r->listed[at]) != TW_OK) status = TW_ERR_INPUT;
+        tw_status one = read_memory(r, e, &m->memory[at], r->listed[at]);
+        if (one == TW_ERR_NOMEM) return one;
+        if (one != TW_OK) status = one;
     }
     return status;
 }
@@ -394,7 +397,7 @@ tw_status tw_zz_read_accelerator(tw_zz_reader *r, const tw_node *root)
     if (!array) array = tw_field_map(&f, "operational_array", TW_REQUIRED);
     const tw_node *memories = tw_field_map(&f, "memories", TW_REQUIRED);
     if (array && read_array(r, array) != TW_OK) status = TW_ERR_INPUT;
-    if (memories && status == TW_OK && read_memories(r, memories) != TW_OK) status = TW_ERR_INPUT;
+    if (memories && status == TW_OK) status = read_memories(r, memories);
     tw_status closed = tw_fields_close(&f);
     return status != TW_OK ? status : closed;
 }

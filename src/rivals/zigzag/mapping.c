@@ -34,11 +34,13 @@ static bool whole_number(const char *text, int64_t *out)
     return !*text;
 }
 
-static void read_part(tw_zz_reader *r, tw_fields *f, int axis, const tw_node *node, tw_zz_entry *e)
+static tw_status read_part(tw_zz_reader *r, tw_fields *f, int axis, const tw_node *node, tw_zz_entry *e)
 {
     const char *dim, *factor;
     int64_t n = 0;
-    if (!tw_zz_pair(node, "spatial_mapping", r->work.arena, r->work.diag, &dim, &factor)) {
+    tw_status status = tw_zz_pair(node, "spatial_mapping", r->work, &dim, &factor);
+    if (status == TW_ERR_NOMEM) return status;
+    if (status != TW_OK) {
         f->n_bad++;
     } else if (!whole_number(factor, &n) || n < 1 || n > TW_EXTENT_MAX) {
         TW_REFUSE(f, node->loc, "loop '%s' lies over dimension '%s' with '%s', which is no number of 1 or more",
@@ -51,23 +53,25 @@ static void read_part(tw_zz_reader *r, tw_fields *f, int axis, const tw_node *no
                 TW_REFUSE(f, node->loc, "loop '%s' lies over dimension '%s' twice", dim, r->machine->axis[axis]);
         e->part[e->n_parts++] = (tw_zz_part){axis, dim, n, node->loc};
     }
+    return TW_OK;
 }
 
 /* In the order of the array's axes, whatever the order of the file. */
-static void read_spatial(tw_zz_reader *r, tw_fields *f, const char *key, tw_zz_entry *e)
+static tw_status read_spatial(tw_zz_reader *r, tw_fields *f, const char *key, tw_zz_entry *e)
 {
     const tw_node *map = tw_field_node(f, key, TW_OPTIONAL);
-    if (!map || (map->kind == TW_SCALAR && !*map->text)) return;
+    if (!map || (map->kind == TW_SCALAR && !*map->text)) return TW_OK;
     if (map->kind != TW_NODE_MAP) {
         TW_REFUSE(f, map->loc, "'%s' must be a map of the array's dimensions", key);
-        return;
+        return TW_OK;
     }
     for (const tw_node *a = map->child; a; a = a->next) {
         int axis = axis_called(f, r->machine, a);
         if (axis < 0) continue;
         e->given[axis] = true;
         if (a->kind != TW_LIST) TW_REFUSE(f, a->loc, "'%s' must be a list of loops such as 'K, 32'", a->key);
-        for (const tw_node *p = a->kind == TW_LIST ? a->child : NULL; p; p = p->next) read_part(r, f, axis, p, e);
+        for (const tw_node *p = a->kind == TW_LIST ? a->child : NULL; p; p = p->next)
+            TW_TRY(read_part(r, f, axis, p, e));
     }
     for (int i = 1; i < e->n_parts; i++)
         for (int j = i; j > 0 && e->part[j].axis < e->part[j - 1].axis; j--) {
@@ -75,6 +79,7 @@ static void read_spatial(tw_zz_reader *r, tw_fields *f, const char *key, tw_zz_e
             e->part[j] = e->part[j - 1];
             e->part[j - 1] = swap;
         }
+    return TW_OK;
 }
 
 static void read_hints(tw_zz_reader *r, tw_fields *f, tw_zz_entry *e)
@@ -161,7 +166,7 @@ tw_status tw_zz_read_entry(tw_zz_reader *r, const tw_node *node, tw_zz_entry *e)
     if (name && name->kind != TW_SCALAR)
         TW_REFUSE(&f, name->loc, "'name' must be a layer, a type of layer or 'default'");
     for (size_t i = 0; i < TW_COUNT(cores); i++) (void)tw_field_node(&f, cores[i], TW_OPTIONAL);
-    if (f.node) read_spatial(r, &f, "spatial_mapping", e);
+    if (f.node) TW_TRY(read_spatial(r, &f, "spatial_mapping", e));
     if (f.node) read_hints(r, &f, e);
     if (f.node) TW_TRY(read_orders(r, &f, e));
     read_links(&f, e);
@@ -177,7 +182,7 @@ tw_status tw_zz_read_dataflow(tw_zz_reader *r, const tw_node *root, const char *
     TW_ALLOC(r->work.arena, e, 1);
     *e = (tw_zz_entry){.name = key, .loc = root->loc};
     tw_zz_default_links(e);
-    read_spatial(r, &f, key, e);
+    TW_TRY(read_spatial(r, &f, key, e));
     *out = given ? e : NULL;
     return f.n_bad > 0 ? TW_ERR_INPUT : TW_OK;
 }
@@ -192,7 +197,9 @@ tw_status tw_zz_read_mapping(tw_zz_reader *r, const tw_node *root)
     TW_ALLOC(r->work.arena, entry, root->n_children);
     for (const tw_node *node = root->child; node; node = node->next) {
         tw_zz_entry *e = &entry[m->n_entries++];
-        if (tw_zz_read_entry(r, node, e) != TW_OK) status = TW_ERR_INPUT;
+        tw_status one = tw_zz_read_entry(r, node, e);
+        if (one == TW_ERR_NOMEM) return one;
+        if (one != TW_OK) status = one;
         for (int i = 0; i + 1 < m->n_entries; i++)
             if (strcmp(entry[i].name, e->name) == 0)
                 status = tw_diag_error(r->work.diag, node->loc, "the mapping '%s' is given twice", e->name);

@@ -123,9 +123,9 @@ TW_NODISCARD tw_status tw_zz_unrollings_of(const tw_zz_reader *r, const tw_zz_la
                                            const tw_zz_entry *entry, tw_zz_extra *out);
 /* A number that is not negative, with or without a point. */
 bool tw_zz_number(tw_fields *f, const char *key, tw_presence presence, double *out);
-/* "I1, tl" or "K, 32": what is before the comma and after it. False: it is not of this form. */
-bool tw_zz_pair(const tw_node *node, const char *what, tw_arena *arena, tw_diag *diag, const char **first,
-                const char **second);
+/* "I1, tl" or "K, 32": what is before the comma and after it. TW_ERR_INPUT: it is not of this form. */
+TW_NODISCARD tw_status tw_zz_pair(const tw_node *node, const char *what, tw_work work, const char **first,
+                                  const char **second);
 /* Position of a memory operand "I1", "I2", "O"; -1: none. */
 int tw_zz_operand_called(const char *name);
 
