@@ -204,9 +204,7 @@ void tw_report_hints_text(const tw_remedy_frame *f, const tw_remedy *hint, int n
         if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, i == 0 ? "advice" : "", text.bytes);
         tw_text_release(&text);
     }
-    if (n == 0)
-        tw_fact_put(line, TW_PLAIN, "advice",
-                    "nothing that is simulated with this mapping saves 1%; --explain searches");
+    if (n == 0) tw_fact_put(line, TW_PLAIN, "advice", "no single change that was simulated saves 1%");
     tw_line_end(line);
 }
 
