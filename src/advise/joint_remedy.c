@@ -2,10 +2,10 @@
 #include "advise/joint_remedy.h"
 
 #include "advise/change.h"
-#include "advise/group_moves.h"
 #include "advise/remedy.h"
 #include "core/deadline.h"
 #include "plan/fused.h"
+#include "plan/group_moves.h"
 #include "plan/links.h"
 #include "write/grow.h"
 #include "write/number.h"

@@ -4,6 +4,7 @@
 #include "core/deadline.h"
 #include "fuse/least.h"
 #include "machine/discipline.h"
+#include "plan/polish.h"
 #include "search/search.h"
 
 /* Energy x time is made small where the sum of both, as shares of what they are now, is: close to it that is the same. */
@@ -79,5 +80,5 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
     work->diag->deadline = NULL;
     status = tw_plan_build_joint(fused.model, asked->machine, mapping, search, work, out);
     work->diag->deadline = deadline;
-    return status;
+    return status == TW_OK ? tw_joint_polish(*out, &request.by, work, out) : status;
 }

@@ -5,6 +5,7 @@
 #include "fuse/cores.h"
 #include "fuse/least.h"
 #include "plan/fused.h"
+#include "plan/polish.h"
 #include "search/search.h"
 
 bool tw_several_is_asked(const tw_request *asked)
@@ -69,27 +70,24 @@ static tw_status write_search(const tw_request *asked, const tw_cores_found *fou
 
 /* For energy and delay together the scale is that of the fastest plan. */
 static tw_status find_groups(const tw_request *asked, const tw_plan *apart, const tw_work *work,
-                             tw_cores_found *found, bool *better)
+                             tw_cores_found *found, tw_fused_scale *scale)
 {
-    tw_fused_scale s = tw_fused_scale_of(asked, apart ? &apart->sum : NULL);
-    tw_measure measure = s.measure;
+    tw_measure measure = scale->measure;
     if (!apart && measure == TW_EDP) {
-        s.measure = TW_CYCLES;
+        scale->measure = TW_CYCLES;
         tw_fuse_request quick = {.model = asked->model,
                                  .machine = asked->machine,
-                                 .by = {tw_fused_price, &s},
+                                 .by = {tw_fused_price, scale},
                                  .n_threads = tw_search_threads(asked->options)};
         TW_TRY(tw_cores_find(&quick, work, found));
-        s = (tw_fused_scale){measure, (double)tw_max(1, found->best.cycles),
-                             (double)tw_max(1, found->best.energy_fj)};
+        *scale = (tw_fused_scale){measure, (double)tw_max(1, found->best.cycles),
+                                  (double)tw_max(1, found->best.energy_fj)};
     }
     const tw_fuse_request request = {.model = asked->model,
                                      .machine = asked->machine,
-                                     .by = {tw_fused_price, &s},
+                                     .by = {tw_fused_price, scale},
                                      .n_threads = tw_search_threads(asked->options)};
-    TW_TRY(tw_cores_find(&request, work, found));
-    *better = !apart || tw_fused_is_better(&s, &found->best, &apart->sum);
-    return TW_OK;
+    return tw_cores_find(&request, work, found);
 }
 
 tw_status tw_several_find(const tw_request *asked, const tw_plan *apart, const tw_work *work, const tw_plan **out)
@@ -97,22 +95,24 @@ tw_status tw_several_find(const tw_request *asked, const tw_plan *apart, const t
     tw_cores_found found;
     tw_mapping *mapping;
     tw_joint_search *search;
-    bool better = false;
+    tw_fused_scale s = tw_fused_scale_of(asked, apart ? &apart->sum : NULL);
+    const tw_pricing by = {tw_fused_price, &s};
     int64_t start = tw_deadline_now();
     *out = apart;
-    tw_status status = find_groups(asked, apart, work, &found, &better);
+    tw_status status = find_groups(asked, apart, work, &found, &s);
     if (status == TW_INFEASIBLE && apart) return TW_OK;
     TW_TRY(status);
-    if (!better) return TW_OK;
+    if (apart && !tw_fused_is_better(&s, &found.best, &apart->sum)) return TW_OK;
     TW_ALLOC(work->arena, mapping, 1);
     TW_ALLOC(work->arena, search, 1);
     *mapping = found.best.mapping;
     TW_TRY(write_search(asked, &found, apart, work, search));
+    search->measure = s.measure;
     search->seconds = tw_deadline_since(start);
     TW_TRY(tw_mapping_check(mapping, asked->model, asked->machine, work->diag));
     const tw_deadline *deadline = work->diag->deadline; /* the last simulation is short, and not given up */
     work->diag->deadline = NULL;
     status = tw_plan_build_joint(asked->model, asked->machine, mapping, search, work, out);
     work->diag->deadline = deadline;
-    return status;
+    return status == TW_OK ? tw_joint_polish(*out, &by, work, out) : status;
 }

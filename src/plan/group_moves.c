@@ -1,7 +1,7 @@
-/* src/advise/group_moves.c - mappings with groups that differ from a given one in one thing; group_moves.h lists them.
+/* src/plan/group_moves.c - mappings with groups that differ from a given one in one thing; group_moves.h lists them.
  *
  * A move copies the list of groups and, of the group that it changes, the lists that it touches. */
-#include "advise/group_moves.h"
+#include "plan/group_moves.h"
 
 #include "core/deadline.h"
 #include "mapping/groups.h"

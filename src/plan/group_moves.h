@@ -1,4 +1,4 @@
-/* src/advise/group_moves.h - small changes of a mapping with groups, one thing at a time.
+/* src/plan/group_moves.h - small changes of a mapping with groups, one thing at a time.
  *
  *     tile      oy 19 -> 14          another size of a cut, or a loop that was not cut
  *     order     oy ox -> ox oy       two cuts of a level exchanged
@@ -9,8 +9,8 @@
  *     fusion    l0 | l1 l2 -> l0 l1 l2         two groups as one, with tiles as the search for groups would cut them; or one as two
  *
  * A move is a whole mapping. Nothing is judged here: many are refused or do not fit. */
-#ifndef TW_ADVISE_GROUP_MOVES_H
-#define TW_ADVISE_GROUP_MOVES_H
+#ifndef TW_PLAN_GROUP_MOVES_H
+#define TW_PLAN_GROUP_MOVES_H
 #include "fuse/tiling.h"
 #include "plan/plan.h"
 
