@@ -7,13 +7,6 @@ enum { MOST_SPREADS = 4096 };
 
 /* ---- engines ---- */
 
-static int view_for(const tw_platform *platform, const tw_op *op)
-{
-    for (int v = 0; v < platform->n_views; v++)
-        if (tw_machine_computes(&platform->view[v].machine, op)) return v;
-    return -1;
-}
-
 /* Every way to lay all loops that may over the array's dimensions. */
 static tw_status list_spreads(const tw_op *op, tw_frame_op *f, tw_arena *arena)
 {
@@ -44,7 +37,7 @@ static tw_status find_ops(const tw_model *model, const tw_machine *machine, tw_a
     for (int i = 0; i < model->n_ops; i++) {
         tw_frame_op *f = &all[i];
         const tw_op *op = &model->op[i];
-        f->view = view_for(machine->platform, op);
+        f->view = tw_platform_find_computing(machine->platform, op);
         if (f->view < 0) continue;
         const tw_machine *own = &machine->platform->view[f->view].machine;
         f->engine = own->engine[own->compute];

@@ -44,6 +44,13 @@ int tw_platform_find_view(const tw_platform *platform, const char *name, int cor
     return find(platform, platform->n_views, view_at, name, core);
 }
 
+int tw_platform_find_computing(const tw_platform *platform, const tw_op *op)
+{
+    for (int v = 0; v < platform->n_views; v++)
+        if (tw_machine_computes(&platform->view[v].machine, op)) return v;
+    return -1;
+}
+
 int tw_platform_find_core(const tw_platform *platform, const char *name)
 {
     for (int i = 0; i < platform->n_cores; i++)

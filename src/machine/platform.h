@@ -98,6 +98,8 @@ typedef struct tw_platform_view tw_platform_view;
 int tw_platform_find_memory(const tw_platform *platform, const char *name, int core);
 int tw_platform_find_view(const tw_platform *platform, const char *name, int core);
 int tw_platform_find_core(const tw_platform *platform, const char *name);
+/* The view of the first engine that computes the operator; -1: none does. */
+int tw_platform_find_computing(const tw_platform *platform, const tw_op *op);
 /* Whether the engine is a link. */
 bool tw_platform_is_link(const tw_platform *platform, int engine);
 /* The first link, in the order of the file, from one of some memories to one of others that carries the operand; -1: there is none. */

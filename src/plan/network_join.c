@@ -4,6 +4,7 @@
 #include "core/deadline.h"
 #include "model/unmerge.h"
 #include "plan/fused.h"
+#include "plan/several.h"
 
 #include <string.h>
 
@@ -48,12 +49,22 @@ static bool makes_whole(const tw_model *graph, int step, const int *n_writers)
     return root_of(graph, tensor) == tensor && n_writers[tensor] == 1;
 }
 
+/* Layers by themselves have no plan on such a machine: all steps go into programs. */
+static bool needs_groups(const tw_network_plan *plan)
+{
+    const char *ignored;
+    tw_loc loc;
+    return plan->machine->platform && tw_platform_needs_groups(plan->machine->platform, &ignored, &loc);
+}
+
 static bool can_join(const tw_network_plan *plan, int step, const int *n_writers)
 {
     const tw_network *net = plan->network;
     const tw_op *op = &net->lowered->graph.op[step];
     return op->kind == TW_OP_DESCRIBED && !op->from.in_branch && op->from.plain &&
-           plan->plan[net->layers.of[step]] && sees_whole_tensors(op) && sees_whole_tensors(op->from.plain) &&
+           (plan->plan[net->layers.of[step]] ||
+            (needs_groups(plan) && tw_platform_find_computing(plan->machine->platform, op) >= 0)) &&
+           sees_whole_tensors(op) && sees_whole_tensors(op->from.plain) &&
            makes_whole(&net->lowered->graph, step, n_writers);
 }
 
@@ -225,6 +236,18 @@ static tw_summary sum_of(const tw_network_plan *plan, const tw_stretch *s)
     return sum;
 }
 
+/* Compared with the layers, where these have plans. */
+static tw_status plan_on_cores(const tw_network_plan *plan, const tw_request *asked, const tw_stretch *s,
+                               const tw_work *work, const tw_plan **out)
+{
+    bool layers = !needs_groups(plan);
+    tw_plan apart = {.model = asked->model, .machine = plan->machine};
+    if (layers) apart.sum = sum_of(plan, s);
+    tw_status status = tw_several_find(asked, layers ? &apart : NULL, work, out);
+    if (status == TW_INFEASIBLE || *out == &apart) *out = NULL;
+    return status == TW_INFEASIBLE ? TW_OK : status;
+}
+
 static tw_status plan_stretch(const tw_network_plan *plan, const tw_search_options *options, const tw_work *work,
                               const tw_stretch *s, const tw_plan **out)
 {
@@ -232,6 +255,7 @@ static tw_status plan_stretch(const tw_network_plan *plan, const tw_search_optio
     tw_op_map *map;
     const tw_request asked = {&s->model, plan->machine, options, NULL, NULL};
     *out = NULL;
+    if (tw_several_is_asked(&asked)) return plan_on_cores(plan, &asked, s, work, out);
     if (!tw_fused_is_asked(&asked)) return TW_OK;
     TW_ALLOC(work->arena, map, s->n);
     for (int i = 0; i < s->n; i++) map[i] = plan->plan[plan->network->layers.of[s->first + i]]->mapping->op[0];
@@ -248,7 +272,7 @@ static tw_status add_part(const tw_network_plan *plan, const tw_search_options *
                           tw_network_part *part, tw_stretch *s)
 {
     *part = (tw_network_part){.first_step = s->first, .n_steps = (int)tw_max(1, s->n)};
-    if (s->n < 2 || tw_deadline_is_over(work->diag->deadline)) return TW_OK;
+    if (s->n < (needs_groups(plan) ? 1 : 2) || tw_deadline_is_over(work->diag->deadline)) return TW_OK;
     tw_arena_mark mark = tw_arena_save(work->scratch);
     tw_status status = build_stretch(plan->network, work, s);
     tw_arena_rewind(work->scratch, mark);

@@ -90,7 +90,11 @@ static tw_status search_layer(team *t, int layer, double seconds, tw_arena *aren
     tw_limits limits;
     tw_search_options o = options_of(t, layer, &limits);
     const tw_model *model = t->network->layer[layer];
+    if (t->machine->platform && tw_platform_find_computing(t->machine->platform, &model->op[0]) < 0)
+        return tw_diag_error(diag, model->op[0].loc, "the machine does not compute '%s'",
+                             tw_compute_name(model->op[0].compute));
     o.time_limit = seconds;
+    o.groups = false; /* they are looked for in the end, of many steps */
     if (!t->options->keep_space) o.space = TW_SPACE_WINDOWS;
     if (o.gap <= 0 && !o.prove) o.gap = network_gap;
     if (t->result[layer].budget > 0) {
@@ -428,6 +432,13 @@ static void join_part(const tw_network_plan *plan, const tw_network_part *part, 
     sum->bound += (double)part->plan->joint->search->bound;
     for (int s = part->first_step; s < part->first_step + part->n_steps; s++) {
         const tw_plan *layer = plan->plan[plan->network->layers.of[s]];
+        const tw_op *op = &plan->network->lowered->graph.op[s];
+        if (!layer) {
+            sum->n_refused--;
+            sum->n_planned++;
+            sum->macs += op->compute == TW_MULTIPLY_ADD ? tw_op_points(op) : 0;
+            continue;
+        }
         sum->cycles -= layer->sum.cycles;
         sum->energy_fj -= layer->sum.energy_fj;
         sum->bound -= bound_of(layer);
@@ -473,6 +484,20 @@ static tw_status join(tw_context *ctx, const team *t, tw_network_plan *plan)
     return status;
 }
 
+/* A layer that has no plan of its own is not refused when its steps run in programs. */
+static tw_status forget_refusals(tw_network_plan *plan, tw_arena *arena)
+{
+    int n = plan->network->layers.n;
+    const char **refusal;
+    TW_ALLOC(arena, refusal, n + 1);
+    memcpy(refusal, plan->refusal, (size_t)n * sizeof *refusal);
+    for (int i = 0; i < plan->n_parts; i++)
+        for (int k = 0; plan->part[i].plan && k < plan->part[i].n_steps; k++)
+            refusal[plan->network->layers.of[plan->part[i].first_step + k]] = NULL;
+    plan->refusal = refusal;
+    return TW_OK;
+}
+
 tw_status tw_network_build(tw_context *ctx, const tw_network *network, const tw_machine *machine,
                            const tw_network_search_options *options, const tw_mapping *mapping,
                            const tw_network_plan **out)
@@ -484,6 +509,7 @@ tw_status tw_network_build(tw_context *ctx, const tw_network *network, const tw_
     TW_TRY(plan_layers(&t, ctx));
     TW_TRY(keep_results(&t, ctx->arena, plan));
     TW_TRY(join(ctx, &t, plan));
+    TW_TRY(forget_refusals(plan, ctx->arena));
     plan->totals = totals_of(plan, tw_deadline_since(t.begin_ns));
     TW_TRY(tw_network_place(plan, ctx->diag.deadline, ctx->arena, ctx->scratch, &plan->memory));
     *out = plan;

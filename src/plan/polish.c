@@ -15,10 +15,10 @@ typedef struct polish {
     const tw_plan *plan; /* whose changes are tried  */
     const tw_pricing *by;
     const tw_work *work;
-    tw_arena *bench;    /* of the program at hand    */
-    tw_mapping best;    /* all changes that helped   */
-    double price;       /* of it                     */
-    int64_t left;       /* commands                  */
+    tw_arena *bench; /* of the program at hand    */
+    tw_mapping best; /* all changes that helped   */
+    double price;    /* of it                     */
+    int64_t left;    /* commands                  */
     int64_t n_simulated;
     bool changed;
 } polish;

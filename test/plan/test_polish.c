@@ -24,7 +24,8 @@ static tw_status try_move(void *user, const tw_group_move *move)
     const tw_joint *joint;
     tw_summary sum;
     tw_status status = tw_mapping_check(&move->mapping, plan->model, plan->machine, &muted);
-    if (status == TW_OK) status = tw_joint_build(plan->model, plan->machine->platform, &move->mapping, &work, &joint);
+    if (status == TW_OK)
+        status = tw_joint_build(plan->model, plan->machine->platform, &move->mapping, &work, &joint);
     if (status == TW_OK) status = tw_joint_measure(joint, NULL, &work, &sum);
     if (status == TW_OK) t->n_tried++;
     if (status == TW_OK && sum.cycles < plan->sum.cycles) {

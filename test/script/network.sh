@@ -27,6 +27,17 @@ done
 [ "$(total cycles latency+1%,energy)" -le $((least + least / 100)) ] || fail "the latency is not within 1 %"
 [ "$(total energy_fj latency+1%,energy)" -le "$(total energy_fj latency,energy)" ] || fail "1 % of the latency is given up for nothing"
 
+# ---- several cores: layers have no plans of their own there, all steps are programs ----
+cores=(digits.onnx -m "$source"/examples/16-three-cores/machine.yaml --dim=batch=1)
+expect 0 plan "${cores[@]}" -o cores
+says out.txt "in groups or"
+says out.txt " program"
+valid_json cores/plan.json
+expect 0 verify "${cores[@]}"
+says out.txt "every command checked"
+expect 1 plan "$source"/test/mutate/seeds/cat4.onnx -m "$source"/examples/16-three-cores/machine.yaml -o cores
+says err.txt "infeasible: layer 'cat'"
+
 # ---- a plan and its files ----
 all="mapping.yaml plan.json report.html report.txt"
 costs="costs.csv costs.json costs.png costs.svg"

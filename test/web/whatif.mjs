@@ -84,13 +84,14 @@ async function changeFields(page, report, seed, wanted) {
 /** What is asked last is answered, whatever is under way: a search that begins between a key and its evaluation, and a reset
  *  while that search runs. */
 async function checkLast(page, name, before) {
-  await page.evaluate(() => {
+  const disabled = await page.evaluate(() => {
     const size = document.querySelector('[data-field="machine.memories.1.size"]');
     size.value = String(2 * Number(size.value));
     size.dispatchEvent(new Event("input"));
     document.querySelector("[data-do=search]").click();
+    return document.querySelector('[data-do="save mapping"]').disabled; // at once: the answer may be there soon
   });
-  check(await page.isDisabled('[data-do="save mapping"]'), `${name}: nothing can be saved while the answer is awaited`);
+  check(disabled, `${name}: nothing can be saved while the answer is awaited`);
   await page.click("[data-do=reset]");
   equal((await answer(page))?.cycles, before.cycles, `${name}: a reset during a search`);
   equal(await page.$$eval("input.changed", (list) => list.length), 0, `${name}: fields that a reset leaves changed`);

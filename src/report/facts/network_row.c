@@ -67,7 +67,7 @@ tw_network_row tw_network_row_of(const tw_network_plan *plan, int s)
     if (plan->plan[layer])
         put_plan(plan->plan[layer], &row);
     else
-        row.reason = plan->refusal[layer];
+        row.reason = plan->refusal[layer] ? plan->refusal[layer] : "it runs in a group";
     return row;
 }
 

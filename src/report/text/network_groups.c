@@ -39,8 +39,9 @@ static void print_moved(const tw_network_plan *plan, tw_line *line)
         layers += row.plan ? tw_step_off_chip(row.plan) : 0;
     }
     moved = tw_network_off_chip(plan);
-    snprintf(text, sizeof text, "%s %s cross the outermost link, layer by layer %s", TW_GROUPED(moved),
-             tw_unit_plural(plan->machine->unit), TW_GROUPED(layers));
+    snprintf(text, sizeof text, "%s %s cross the outermost link%s%s", TW_GROUPED(moved),
+             tw_unit_plural(plan->machine->unit), layers > 0 ? ", layer by layer " : "",
+             layers > 0 ? TW_GROUPED(layers) : "");
     tw_fact_put(line, TW_PLAIN, "moved", text);
 }
 
@@ -55,12 +56,12 @@ void tw_network_gain_print(const tw_network_plan *plan, tw_line *line)
     snprintf(text, sizeof text, "%" PRId64 ".%02dx as fast as layer by layer, which takes %s cycles%s%s",
              hundredths / 100, (int)(hundredths % 100), TW_GROUPED(t->layers_cycles),
              t->energy_fj > 0 ? " and " : "", t->energy_fj > 0 ? TW_ENERGY(t->layers_energy_fj) : "");
-    tw_fact_put(line, TW_PLAIN, "groups", text);
+    if (t->layers_cycles > 0) tw_fact_put(line, TW_PLAIN, "groups", text);
     snprintf(text, sizeof text,
              "%d steps run tile by tile in %d group%s; %d tensor%s stay%s on chip between groups", n_steps,
              n_groups, n_groups == 1 ? "" : "s", n_residents, n_residents == 1 ? "" : "s",
              n_residents == 1 ? "s" : "");
-    tw_fact_put(line, TW_PLAIN, "", text);
+    if (n_groups > 0) tw_fact_put(line, TW_PLAIN, t->layers_cycles > 0 ? "" : "groups", text);
     print_moved(plan, line);
 }
 

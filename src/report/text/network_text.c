@@ -388,16 +388,17 @@ tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_v
     }
     put_verdict(p);
     TW_TRY(tw_network_groups_print(plan, !options->brief, &p->line, scratch));
-    if (plan->totals.n_programs > 0) {
+    bool layers = plan->totals.layers_cycles > 0 || plan->totals.n_programs == 0;
+    if (plan->totals.n_programs > 0 && layers) {
         tw_line_end(&p->line);
         tw_fact_put(&p->line, TW_PLAIN, "layers", "what follows is about the same steps layer by layer");
     }
-    if (plan->totals.n_planned > 0) {
+    if (plan->totals.n_planned > 0 && layers) {
         tw_line_end(&p->line);
         TW_TRY(tw_losses_print(&p->losses, &p->line, scratch));
     }
     if (options->remedy) TW_TRY(put_remedies(p));
-    TW_TRY(tw_network_tables_print(plan, verdict, options, scratch, &p->line));
+    if (layers) TW_TRY(tw_network_tables_print(plan, verdict, options, scratch, &p->line));
     if (options->brief) {
         const tw_remedy_frame frame = frame_of(p);
         tw_line_end(&p->line);
