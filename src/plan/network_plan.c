@@ -159,11 +159,15 @@ static bool is_late(team *t)
     return tw_deadline_since(t->over_ns) > late;
 }
 
+static const char *why_left(const team *t)
+{
+    bool time = tw_deadline_ending(&t->deadline) == TW_END_TIME;
+    return time ? "the time limit came before it was planned" : "it was interrupted before it was planned";
+}
+
 static void leave_layer(const team *t, result *r)
 {
-    if (r->plan) return;
-    bool time = tw_deadline_ending(&t->deadline) == TW_END_TIME;
-    r->refusal = time ? "the time limit came before it was planned" : "it was interrupted before it was planned";
+    if (!r->plan) r->refusal = why_left(t);
 }
 
 static void plan_layer(team *t, int layer, double seconds, tw_arena *arena)
@@ -484,16 +488,23 @@ static tw_status join(tw_context *ctx, const team *t, tw_network_plan *plan)
     return status;
 }
 
-/* A layer that has no plan of its own is not refused when its steps run in programs. */
-static tw_status forget_refusals(tw_network_plan *plan, tw_arena *arena)
+/* A layer that has no plan of its own is not refused when its steps run in programs, nor when time was up before these were found. */
+static tw_status correct_refusals(const team *t, tw_network_plan *plan, tw_arena *arena)
 {
-    int n = plan->network->layers.n;
+    const tw_network *net = plan->network;
+    const tw_platform *platform = plan->machine->platform;
     const char **refusal;
-    TW_ALLOC(arena, refusal, n + 1);
-    memcpy(refusal, plan->refusal, (size_t)n * sizeof *refusal);
+    bool over = tw_deadline_is_over(&t->deadline);
+    TW_ALLOC(arena, refusal, net->layers.n + 1);
+    memcpy(refusal, plan->refusal, (size_t)net->layers.n * sizeof *refusal);
     for (int i = 0; i < plan->n_parts; i++)
-        for (int k = 0; plan->part[i].plan && k < plan->part[i].n_steps; k++)
-            refusal[plan->network->layers.of[plan->part[i].first_step + k]] = NULL;
+        for (int k = 0; k < plan->part[i].n_steps; k++) {
+            int step = plan->part[i].first_step + k, layer = net->layers.of[step];
+            if (layer < 0 || !refusal[layer]) continue;
+            bool could = platform && tw_platform_find_computing(platform, &net->lowered->graph.op[step]) >= 0;
+            if (plan->part[i].plan) refusal[layer] = NULL;
+            if (!plan->part[i].plan && over && could) refusal[layer] = why_left(t);
+        }
     plan->refusal = refusal;
     return TW_OK;
 }
@@ -509,7 +520,7 @@ tw_status tw_network_build(tw_context *ctx, const tw_network *network, const tw_
     TW_TRY(plan_layers(&t, ctx));
     TW_TRY(keep_results(&t, ctx->arena, plan));
     TW_TRY(join(ctx, &t, plan));
-    TW_TRY(forget_refusals(plan, ctx->arena));
+    TW_TRY(correct_refusals(&t, plan, ctx->arena));
     plan->totals = totals_of(plan, tw_deadline_since(t.begin_ns));
     TW_TRY(tw_network_place(plan, ctx->diag.deadline, ctx->arena, ctx->scratch, &plan->memory));
     *out = plan;
