@@ -289,7 +289,7 @@ static tw_status open_lists(hunt *h, const tw_segment *segment, tw_drive *drive)
 
 static tw_status try_tilings(hunt *h, const split *s, const tw_drive *drive, part *p)
 {
-    const tw_frame *frame = drive->frame[drive->n - 1];
+    const tw_segment_frame *frame = drive->frame[drive->n - 1];
     for (int i = 0; i < drive->n_lists[drive->n - 1]; i++) {
         const tw_tilings *list = &drive->list[drive->n - 1][i];
         for (int t = 0; t < list->n; t++) {

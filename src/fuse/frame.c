@@ -48,13 +48,13 @@ static tw_status find_ops(const tw_model *model, const tw_machine *machine, tw_a
     return TW_OK;
 }
 
-static int core_of(const tw_frame *f, int k)
+static int core_of(const tw_segment_frame *f, int k)
 {
     return f->platform->engine[f->platform->view[f->op[k].view].engine].core;
 }
 
 /* Whether one core can run all operators. */
-static bool find_engines(const tw_frame *f)
+static bool find_engines(const tw_segment_frame *f)
 {
     for (int k = 0; k < f->segment.n; k++)
         if (f->op[k].view < 0 || f->platform->view[f->op[k].view].machine.pads || core_of(f, k) != core_of(f, 0))
@@ -65,7 +65,8 @@ static bool find_engines(const tw_frame *f)
 /* ---- where tensors are held ---- */
 
 /* The memories on the way of an operand, memory 0 first, as numbers of the platform and of the view; returns how many. */
-static int way_of(const tw_frame *f, int k, int operand, int memory[TW_MAX_MEMORIES], int own[TW_MAX_MEMORIES])
+static int way_of(const tw_segment_frame *f, int k, int operand, int memory[TW_MAX_MEMORIES],
+                  int own[TW_MAX_MEMORIES])
 {
     const tw_platform_view *view = &f->platform->view[f->op[k].view];
     tw_path path = tw_machine_path(&view->machine, tw_segment_op(&f->segment, k), operand);
@@ -76,7 +77,7 @@ static int way_of(const tw_frame *f, int k, int operand, int memory[TW_MAX_MEMOR
 }
 
 /* Memories from .. to - 1 of the operand's way hold the tensor, and the movers between from - 1 and to - 1 bring it. */
-static bool hold_along(const tw_frame *f, int k, int operand, int from, int to, tw_frame_tensor *h)
+static bool hold_along(const tw_segment_frame *f, int k, int operand, int from, int to, tw_frame_tensor *h)
 {
     int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES];
     const tw_platform_view *view = &f->platform->view[f->op[k].view];
@@ -95,14 +96,14 @@ static bool hold_along(const tw_frame *f, int k, int operand, int from, int to, 
     return h->n_memories < TW_MAX_MEMORIES;
 }
 
-static bool hold_outside(const tw_frame *f, int k, int operand, tw_frame_tensor *h)
+static bool hold_outside(const tw_segment_frame *f, int k, int operand, tw_frame_tensor *h)
 {
     int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES], n = way_of(f, k, operand, memory, own);
     return n > 0 && hold_along(f, k, operand, 1, n, h);
 }
 
 /* What operator j makes and k reads: from where the ways of both meet. */
-static bool hold_inside(const tw_frame *f, int j, int k, int operand, tw_frame_tensor *h)
+static bool hold_inside(const tw_segment_frame *f, int j, int k, int operand, tw_frame_tensor *h)
 {
     int made[TW_MAX_MEMORIES], read[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES];
     int output = tw_op_output(tw_segment_op(&f->segment, j));
@@ -116,7 +117,7 @@ static bool hold_inside(const tw_frame *f, int j, int k, int operand, tw_frame_t
     return false;
 }
 
-static tw_frame_tensor *held_of(tw_frame *f, int tensor, int k, int operand)
+static tw_frame_tensor *held_of(tw_segment_frame *f, int tensor, int k, int operand)
 {
     for (int i = 0; i < f->n_tensors; i++)
         if (f->tensor[i].tensor == tensor) return &f->tensor[i];
@@ -129,7 +130,7 @@ static tw_frame_tensor *held_of(tw_frame *f, int tensor, int k, int operand)
     return h;
 }
 
-static bool find_held(tw_frame *f)
+static bool find_held(tw_segment_frame *f)
 {
     for (int k = 0; k < f->segment.n; k++) {
         const tw_op *op = tw_segment_op(&f->segment, k);
@@ -147,7 +148,7 @@ static bool find_held(tw_frame *f)
 
 /* ---- loops that are cut ---- */
 
-static double elems_held(const tw_frame *f, const tw_box *tile)
+static double elems_held(const tw_segment_frame *f, const tw_box *tile)
 {
     tw_box box[TW_MAX_GROUP_OPS];
     tw_region region;
@@ -158,7 +159,7 @@ static double elems_held(const tw_frame *f, const tw_box *tile)
     return sum;
 }
 
-static void list_loops(tw_frame *f)
+static void list_loops(tw_segment_frame *f)
 {
     const tw_op *op = tw_frame_driver(f);
     double left[TW_MAX_LOOPS];
@@ -174,7 +175,7 @@ static void list_loops(tw_frame *f)
     }
 }
 
-static void find_sizes(tw_frame *f)
+static void find_sizes(tw_segment_frame *f)
 {
     for (int i = 0; i < f->n_tensors; i++) {
         tw_frame_tensor *h = &f->tensor[i];
@@ -184,9 +185,10 @@ static void find_sizes(tw_frame *f)
     }
 }
 
-tw_status tw_frame_of(const tw_frame_facts *facts, const tw_segment *segment, tw_arena *arena, const tw_frame **out)
+tw_status tw_frame_of(const tw_frame_facts *facts, const tw_segment *segment, tw_arena *arena,
+                      const tw_segment_frame **out)
 {
-    tw_frame *f;
+    tw_segment_frame *f;
     TW_ALLOC(arena, f, 1);
     f->segment = *segment;
     f->facts = facts;

@@ -41,7 +41,7 @@ typedef struct tw_frame_facts {
 TW_NODISCARD tw_status tw_frame_facts_of(const tw_model *model, const tw_machine *machine, tw_arena *arena,
                                          tw_frame_facts *out);
 
-typedef struct tw_frame {
+typedef struct tw_segment_frame {
     tw_segment segment;
     const tw_frame_facts *facts;
     const tw_machine *machine;
@@ -51,14 +51,14 @@ typedef struct tw_frame {
     tw_frame_tensor tensor[TW_FRAME_TENSORS];
     int n_loops, loop[TW_MAX_LOOPS]; /* of the driver that may be cut, those first that make most of it smaller */
     int level;                       /* the memory of the platform whose level cuts */
-} tw_frame;
+} tw_segment_frame;
 
-static inline const tw_op *tw_frame_driver(const tw_frame *f)
+static inline const tw_op *tw_frame_driver(const tw_segment_frame *f)
 {
     return tw_segment_op(&f->segment, f->segment.n - 1);
 }
 /* TW_INFEASIBLE when these operators cannot be one group on the machine, without a word: everything that is made before the driver is
  * read in the segment and nowhere else, by engines of one core. */
 TW_NODISCARD tw_status tw_frame_of(const tw_frame_facts *facts, const tw_segment *segment, tw_arena *arena,
-                                   const tw_frame **out);
+                                   const tw_segment_frame **out);
 #endif

@@ -20,7 +20,7 @@ typedef struct choice { /* of one segment */
     double price; /* estimated or simulated */
     int n_tilings;
     tw_tiling *tiling;
-    const tw_frame *frame;
+    const tw_segment_frame *frame;
     tw_group_map group; /* when it is simulated */
     bool alone;         /* it is of the operator as it is alone */
 } choice;
@@ -178,7 +178,7 @@ static bool is_link(const fuse *f, const link *l)
     return stays_on(f, l) >= 0;
 }
 
-static bool reads_tensor(const tw_frame *frame, int tensor)
+static bool reads_tensor(const tw_segment_frame *frame, int tensor)
 {
     for (int i = 0; i < frame->n_tensors; i++)
         if (frame->tensor[i].tensor == tensor) return true;
@@ -194,7 +194,7 @@ static int64_t units_at_home(const fuse *f, int tensor)
     return tw_cdiv(tw_machine_units(machine, t->dtype, tw_tensor_elems(t)), align) * align;
 }
 
-static tw_seams seams_of(const fuse *f, const link *l, const tw_frame *frame)
+static tw_seams seams_of(const fuse *f, const link *l, const tw_segment_frame *frame)
 {
     staying r = residents_of(f, l);
     tw_seams s = {.out = l->out};
@@ -262,7 +262,7 @@ static tw_status open_segment(opener *o, int end, int n, tw_drive *drive)
     return TW_OK;
 }
 
-static void take_list(const tw_frame *frame, const tw_tilings *list, choice *c)
+static void take_list(const tw_segment_frame *frame, const tw_tilings *list, choice *c)
 {
     c->frame = frame;
     c->n_tilings = list->n;

@@ -71,7 +71,7 @@ struct tw_tiler {
     remembered memo[MEMO_SIZE]; /* the best spread for a tile; a new one takes the place of an old one */
     /* the drive at hand */
     tw_drive *drive;
-    const tw_frame *widest;                        /* that has all operators which may come in             */
+    const tw_segment_frame *widest;                /* that has all operators which may come in             */
     int index[TW_MAX_GROUP_OPS][TW_FRAME_TENSORS]; /* of each frame's tensors as seen                  */
     bool wanted[TW_MAX_GROUP_OPS];                 /* frames that the loops at hand are for                 */
     int n_seen;
@@ -92,7 +92,7 @@ tw_status tw_tiler_new(const tw_pricing *by, tw_arena *arena, tw_tiler **out)
 }
 
 /* The frame's operator that came in as number d, the driver being number 0. */
-static int op_at(const tw_frame *f, int d) { return f->segment.n - 1 - d; }
+static int op_at(const tw_segment_frame *f, int d) { return f->segment.n - 1 - d; }
 
 /* ---- corners ---- */
 
@@ -266,7 +266,7 @@ static void touch_all(tw_tiler *w, int d, int operand, seen *s, const tw_tiling 
 
 /* ---- what operators take ---- */
 
-static double exec_cycles(const tw_frame *f, int k, const tw_spread *over, const tw_box *box)
+static double exec_cycles(const tw_segment_frame *f, int k, const tw_spread *over, const tw_box *box)
 {
     const tw_op *op = tw_segment_op(&f->segment, k);
     const tw_cost *cost = &f->op[k].engine.cost;
@@ -284,7 +284,7 @@ static double exec_cycles(const tw_frame *f, int k, const tw_spread *over, const
 }
 
 /* At the peak of an array, where no loops over it are chosen yet. */
-static double peak_cycles(const tw_frame *f, int k, const tw_box *box)
+static double peak_cycles(const tw_segment_frame *f, int k, const tw_box *box)
 {
     const tw_cost *cost = &f->op[k].engine.cost;
     if (cost->kind != TW_COST_ARRAY) return exec_cycles(f, k, &(tw_spread){{0}}, box);
@@ -324,7 +324,7 @@ static remembered *place_of(tw_tiler *w, const tw_frame_op *op, const int64_t *l
     return &w->memo[hash % MEMO_SIZE];
 }
 
-static tw_spread try_spreads(const tw_frame *f, int k, const tw_box *box)
+static tw_spread try_spreads(const tw_segment_frame *f, int k, const tw_box *box)
 {
     tw_spread best = {{0}};
     double least = 0;
@@ -340,7 +340,7 @@ static tw_spread try_spreads(const tw_frame *f, int k, const tw_box *box)
 /* The loops over the array that take the fewest passes of the box. */
 static tw_spread best_spread(tw_tiler *w, int k, const tw_box *box)
 {
-    const tw_frame *f = w->widest;
+    const tw_segment_frame *f = w->widest;
     const tw_op *op = tw_segment_op(&f->segment, k);
     int64_t len[TW_MAX_LOOPS] = {0};
     if (f->op[k].n_spreads == 0) return (tw_spread){{0}};
@@ -412,7 +412,7 @@ static bool enter(tw_tiler *w, int d, const tw_tiling *t)
 
 /* ---- transfers ---- */
 
-static double move_cycles(const tw_frame *f, const tw_frame_tensor *h, int link, const tw_region *region,
+static double move_cycles(const tw_segment_frame *f, const tw_frame_tensor *h, int link, const tw_region *region,
                           int64_t elems)
 {
     const tw_engine *mover = &f->platform->engine[link].is;
@@ -425,7 +425,7 @@ static double move_cycles(const tw_frame *f, const tw_frame_tensor *h, int link,
     return (double)tw_engine_busy(mover, work) / (double)tw_max(1, mover->count);
 }
 
-static void sum_moves(const tw_tiler *w, const tw_frame *f, const tw_frame_tensor *h, const seen *s,
+static void sum_moves(const tw_tiler *w, const tw_segment_frame *f, const tw_frame_tensor *h, const seen *s,
                       link_sums *sums)
 {
     sums->version = s->version;
@@ -441,7 +441,7 @@ static void sum_moves(const tw_tiler *w, const tw_frame *f, const tw_frame_tenso
 }
 
 /* What the tensor takes on a mover, as the frame has it. */
-static const link_sums *moves_of(tw_tiler *w, const tw_frame *f, int i, int x)
+static const link_sums *moves_of(tw_tiler *w, const tw_segment_frame *f, int i, int x)
 {
     const tw_frame_tensor *h = &f->tensor[i];
     seen *s = &w->seen[w->index[f->segment.n - 1][i]];
@@ -457,7 +457,7 @@ static const link_sums *moves_of(tw_tiler *w, const tw_frame *f, int i, int x)
     return &s->link[n];
 }
 
-static const seen *seen_of(const tw_tiler *w, const tw_frame *f, int i)
+static const seen *seen_of(const tw_tiler *w, const tw_segment_frame *f, int i)
 {
     return &w->seen[w->index[f->segment.n - 1][i]];
 }
@@ -472,17 +472,17 @@ static bool is_resident(const tw_tilings *list, const tw_frame_tensor *h)
     return false;
 }
 
-static uint64_t residents_of(const tw_frame *f, const tw_tilings *list)
+static uint64_t residents_of(const tw_segment_frame *f, const tw_tilings *list)
 {
     uint64_t all = 0;
     for (int i = 0; i < f->n_tensors; i++) all |= (uint64_t)is_resident(list, &f->tensor[i]) << i;
     return all;
 }
 
-static int home_of(const tw_frame *f, int i) { return f->facts->home[f->tensor[i].tensor]; }
+static int home_of(const tw_segment_frame *f, int i) { return f->facts->home[f->tensor[i].tensor]; }
 
 /* The first of the tensor's memories that holds tiles of it, and of the links that move them: those inside of where it is resident. */
-static int tiles_from(const tw_frame *f, uint64_t resident, int i)
+static int tiles_from(const tw_segment_frame *f, uint64_t resident, int i)
 {
     const tw_frame_tensor *h = &f->tensor[i];
     for (int m = 0; (resident >> i & 1) && m < h->n_memories; m++)
@@ -490,7 +490,7 @@ static int tiles_from(const tw_frame *f, uint64_t resident, int i)
     return 0;
 }
 
-static int64_t aligned(const tw_frame *f, int memory, int64_t units)
+static int64_t aligned(const tw_segment_frame *f, int memory, int64_t units)
 {
     int64_t align = f->platform->memory[memory].is.align;
     return tw_cdiv(units, align) * align;
@@ -501,7 +501,7 @@ typedef struct room {
     int64_t once, in, out;
 } room;
 
-static void add_room(const tw_tiler *w, const tw_frame *f, uint64_t resident, int i, room *need)
+static void add_room(const tw_tiler *w, const tw_segment_frame *f, uint64_t resident, int i, room *need)
 {
     const tw_frame_tensor *h = &f->tensor[i];
     const seen *s = seen_of(w, f, i);
@@ -517,7 +517,7 @@ static void add_room(const tw_tiler *w, const tw_frame *f, uint64_t resident, in
 }
 
 /* With as many buffers as fit, two of each at best, each memory by itself, beside what is resident; false: nothing fits. */
-static bool fit_buffers(const tw_tiler *w, const tw_frame *f, const tw_seams *seams, tw_tiling *t)
+static bool fit_buffers(const tw_tiler *w, const tw_segment_frame *f, const tw_seams *seams, tw_tiling *t)
 {
     static const int64_t slots[][2] = {{2, 2}, {2, 1}, {1, 2}, {1, 1}};
     room need[TW_MAX_PLATFORM_MEMORIES];
@@ -540,7 +540,7 @@ static bool fit_buffers(const tw_tiler *w, const tw_frame *f, const tw_seams *se
 /* Whether no longer segment fits: what is inside stays so, and what nobody makes comes in. */
 static bool is_full(const tw_tiler *w, int n_entered)
 {
-    const tw_frame *f = w->drive->frame[n_entered - 1];
+    const tw_segment_frame *f = w->drive->frame[n_entered - 1];
     room need[TW_MAX_PLATFORM_MEMORIES];
     if (!f) return false;
     memset(need, 0, (size_t)f->platform->n_memories * sizeof *need);
@@ -552,7 +552,7 @@ static bool is_full(const tw_tiler *w, int n_entered)
 }
 
 /* Time and energy between these seams. Where loads, executions and stores do not overlap they add up. */
-static void price_tiling(tw_tiler *w, const tw_frame *f, bool peak, tw_tiling *t)
+static void price_tiling(tw_tiler *w, const tw_segment_frame *f, bool peak, tw_tiling *t)
 {
     double busy[TW_MAX_PLATFORM_ENGINES], moved = 0, worked = 0, load = 0, store = 0;
     int n_engines = f->platform->n_engines;
@@ -602,7 +602,7 @@ static void keep(tw_tilings *list, const tw_tiling *t)
 }
 
 /* Whether the tiling may get onto the list. */
-static bool is_promising(tw_tiler *w, const tw_frame *f, const tw_tilings *list, bool peak, tw_tiling *t)
+static bool is_promising(tw_tiler *w, const tw_segment_frame *f, const tw_tilings *list, bool peak, tw_tiling *t)
 {
     t->resident = residents_of(f, list);
     if (!fit_buffers(w, f, &list->seams, t)) return false;
@@ -610,7 +610,7 @@ static bool is_promising(tw_tiler *w, const tw_frame *f, const tw_tilings *list,
     return list->n < list->most || t->price < list->tiling[list->most - 1].price;
 }
 
-static void describe(tw_tiler *w, const tw_frame *f, tw_tiling *t)
+static void describe(tw_tiler *w, const tw_segment_frame *f, tw_tiling *t)
 {
     t->changing = t->slides = 0;
     for (int i = 0; i < f->n_tensors; i++) {
@@ -621,7 +621,7 @@ static void describe(tw_tiler *w, const tw_frame *f, tw_tiling *t)
 }
 
 /* Whether groups can say how windows slide in all memories of the tensors: not in lanes, and further outside only along the last cut. */
-static bool may_slide(const tw_tiler *w, const tw_frame *f, const tw_tiling *t)
+static bool may_slide(const tw_tiler *w, const tw_segment_frame *f, const tw_tiling *t)
 {
     bool any = false;
     for (int i = 0; i < f->n_tensors; i++) {
@@ -638,7 +638,7 @@ static bool may_slide(const tw_tiler *w, const tw_frame *f, const tw_tiling *t)
 /* First at the peak, which costs little; what may be among the best then with the loops that really lie over the arrays. */
 static void offer(tw_tiler *w, int n_entered, tw_tiling *t)
 {
-    const tw_frame *f = w->drive->frame[n_entered - 1];
+    const tw_segment_frame *f = w->drive->frame[n_entered - 1];
     tw_tilings *list = w->drive->list[n_entered - 1], *wanted[TW_MAX_LISTS];
     int n = 0;
     if (!f || !w->wanted[n_entered - 1] || (t->slide > 0 && !may_slide(w, f, t))) return;
@@ -665,7 +665,7 @@ static void try_tiling(tw_tiler *w, int n_wanted, tw_tiling *t)
 
 /* ---- sizes ---- */
 
-static bool is_cut_taken(const tw_frame *f, int loop, int64_t size)
+static bool is_cut_taken(const tw_segment_frame *f, int loop, int64_t size)
 {
     const tw_op *op = tw_frame_driver(f);
     tw_taken taken = tw_taken_of(&f->op[f->segment.n - 1].engine, op, loop);
@@ -675,7 +675,7 @@ static bool is_cut_taken(const tw_frame *f, int loop, int64_t size)
 }
 
 /* Sizes of tiles along a loop that differ enough to be tried, the whole loop first. */
-static int list_sizes(const tw_frame *f, int loop, int64_t size[MOST_SIZES])
+static int list_sizes(const tw_segment_frame *f, int loop, int64_t size[MOST_SIZES])
 {
     int n = 0;
     int64_t extent = tw_frame_driver(f)->loop[loop].extent, tiles = 1;
@@ -697,7 +697,7 @@ typedef struct cut_loops {
 } cut_loops;
 
 /* Loops that do not move what stays inside are cut innermost, so that nothing is computed again for them. */
-static bool moves_inside(const tw_frame *f, int loop)
+static bool moves_inside(const tw_segment_frame *f, int loop)
 {
     tw_box box[TW_MAX_GROUP_OPS], half[TW_MAX_GROUP_OPS], tile = tw_box_of_op(tw_frame_driver(f));
     tw_segment_boxes(&f->segment, &tile, box);
@@ -714,7 +714,7 @@ static bool moves_inside(const tw_frame *f, int loop)
 }
 
 /* The first `most` loops of the frame's, in the order in which they are cut. */
-static cut_loops loops_of(const tw_frame *f, int most)
+static cut_loops loops_of(const tw_segment_frame *f, int most)
 {
     cut_loops c = {.n = 0};
     int n = (int)tw_min(most, f->n_loops);
@@ -785,7 +785,7 @@ static int seen_at(tw_tiler *w, int tensor)
 
 static void open_ops(tw_tiler *w)
 {
-    const tw_frame *f = w->widest;
+    const tw_segment_frame *f = w->widest;
     w->n_seen = 0;
     for (int d = 0; d < f->segment.n; d++) {
         const tw_op *op = tw_segment_op(&f->segment, op_at(f, d));
@@ -835,7 +835,7 @@ void tw_tilings_find(tw_tiler *w, tw_drive *drive)
     try_alike(w, 3, todo);
 }
 
-void tw_tilings_find_one(tw_tiler *tiler, const tw_frame *frame, tw_tilings *list)
+void tw_tilings_find_one(tw_tiler *tiler, const tw_segment_frame *frame, tw_tilings *list)
 {
     int last = frame->segment.n - 1;
     tw_drive drive = {.n = frame->segment.n};
@@ -849,7 +849,7 @@ void tw_tilings_find_one(tw_tiler *tiler, const tw_frame *frame, tw_tilings *lis
 /* ---- as a mapping ---- */
 
 /* A level of each memory that something is held in, outermost first; the first one has all cuts. */
-static tw_status write_levels(const tw_frame *f, const tw_tiling *t, tw_arena *arena, tw_group_map *out)
+static tw_status write_levels(const tw_segment_frame *f, const tw_tiling *t, tw_arena *arena, tw_group_map *out)
 {
     tw_group_level *level;
     bool held[TW_MAX_PLATFORM_MEMORIES] = {false};
@@ -864,7 +864,7 @@ static tw_status write_levels(const tw_frame *f, const tw_tiling *t, tw_arena *a
 }
 
 /* Tensors that come once have one buffer, and nothing is said of them. */
-static tw_status write_holds(const tw_frame *f, const tw_tiling *t, tw_arena *arena, tw_group_map *out)
+static tw_status write_holds(const tw_segment_frame *f, const tw_tiling *t, tw_arena *arena, tw_group_map *out)
 {
     tw_hold *hold;
     TW_ALLOC(arena, hold, f->n_tensors * TW_FRAME_STOPS);
@@ -884,7 +884,7 @@ static tw_status write_holds(const tw_frame *f, const tw_tiling *t, tw_arena *ar
     return TW_OK;
 }
 
-tw_status tw_tiling_group(const tw_frame *f, const tw_tiling *t, tw_arena *arena, tw_group_map *out)
+tw_status tw_tiling_group(const tw_segment_frame *f, const tw_tiling *t, tw_arena *arena, tw_group_map *out)
 {
     tw_group_op *op;
     tw_nest_cut *cut;

@@ -61,7 +61,7 @@ enum { TW_MAX_LISTS = 24 };
 /* All segments that one operator drives; number i has i + 1 operators. */
 typedef struct tw_drive {
     int n;
-    const tw_frame *frame[TW_MAX_GROUP_OPS]; /* NULL: they cannot be one group */
+    const tw_segment_frame *frame[TW_MAX_GROUP_OPS]; /* NULL: they cannot be one group */
     int n_lists[TW_MAX_GROUP_OPS];
     tw_tilings list[TW_MAX_GROUP_OPS][TW_MAX_LISTS]; /* which differ in their seams and in what is kept */
 } tw_drive;
@@ -72,8 +72,8 @@ TW_NODISCARD tw_status tw_tiler_new(const tw_pricing *by, tw_arena *arena, tw_ti
 /* Fills in all lists of the drive. */
 void tw_tilings_find(tw_tiler *tiler, tw_drive *drive);
 /* Fills in one list of one segment. */
-void tw_tilings_find_one(tw_tiler *tiler, const tw_frame *frame, tw_tilings *list);
+void tw_tilings_find_one(tw_tiler *tiler, const tw_segment_frame *frame, tw_tilings *list);
 /* The tiling as a group of a mapping. */
-TW_NODISCARD tw_status tw_tiling_group(const tw_frame *frame, const tw_tiling *tiling, tw_arena *arena,
+TW_NODISCARD tw_status tw_tiling_group(const tw_segment_frame *frame, const tw_tiling *tiling, tw_arena *arena,
                                        tw_group_map *out);
 #endif

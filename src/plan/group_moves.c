@@ -398,7 +398,7 @@ typedef struct option {
 static tw_status find_option(const lister *l, int first, int n, tw_seams seams, option *out)
 {
     const tw_segment segment = {l->plan->model, first, n};
-    const tw_frame *frame;
+    const tw_segment_frame *frame;
     out->n = 0;
     if (n > TW_MAX_GROUP_OPS || !tw_segment_is_closed(&segment, l->facts.readers)) return TW_OK;
     tw_status status = tw_frame_of(&l->facts, &segment, l->work->arena, &frame);
