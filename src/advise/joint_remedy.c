@@ -283,13 +283,16 @@ typedef struct machines {
     int64_t room;
 } machines;
 
+/* Whether the groups were searched, and not given. */
+static bool is_searched(const trial *t) { return t->plan->joint->search && !t->plan->joint->search->given; }
+
 /* A tw_change_sink: simulates the groups as they are. More memory is of use to other groups alone. */
 static tw_status simulate_change(void *user, const tw_remedy *change, const tw_machine *changed)
 {
     machines *all = user;
     trial *t = all->t;
     tw_remedy one = *change;
-    bool given = !t->plan->joint->search || t->left;
+    bool given = !is_searched(t) || t->left;
     if (given && change->kind == TW_MORE_MEMORY) return TW_OK;
     one.machine = changed;
     one.mapping = t->plan->mapping;
@@ -309,7 +312,7 @@ static tw_status simulate_change(void *user, const tw_remedy *change, const tw_m
 static tw_status try_machines(trial *t)
 {
     machines all = {.t = t};
-    bool timed = t->measure != TW_ENERGY, searches = t->plan->joint->search && !t->left;
+    bool timed = t->measure != TW_ENERGY, searches = is_searched(t) && !t->left;
     TW_TRY(tw_changes_each(t->plan->machine, (tw_change_scope){.timed = timed, .all = true}, t->arena,
                            (tw_change_sink){simulate_change, &all}));
     for (int i = 0; i < all.n; i++) {
@@ -339,7 +342,7 @@ static tw_status try_all(trial *t)
 {
     TW_TRY(make_roomy(t));
     TW_TRY(try_mapping(t));
-    if (!t->plan->joint->search) TW_TRY(try_search(t));
+    if (!is_searched(t)) TW_TRY(try_search(t));
     TW_TRY(try_machines(t));
     sort(t->list, t->n);
     return TW_OK;

@@ -1,7 +1,7 @@
 /* src/api/network.c - the public functions of networks: see tilewright/network.h. */
-#include "plan/network.h"
 #include "advise/network_remedy.h"
 #include "api/options.h"
+#include "plan/network_mapping.h"
 #include "report/plot/plot.h"
 #include "report/report.h"
 #include "report/trace/network_trace.h"
@@ -231,15 +231,38 @@ tw_status tw_network_limits(tw_context *ctx, const tw_network *network, const tw
     return tw_limits_open(ctx, network->model, machine, path, out);
 }
 
+/* What the layers' mapping complains about is no reason to be silent about the programs. */
+static tw_status read_mapping(tw_context *ctx, const tw_network *network, const tw_machine *machine,
+                              const char *path, tw_network_mapping *out)
+{
+    const char *bytes, *name = tw_arena_printf(ctx->arena, "%s", path);
+    const tw_node *root, *programs = NULL;
+    const tw_work work = tw_context_work(ctx);
+    tw_mapping *layers;
+    size_t n;
+    if (!name) return TW_ERR_NOMEM;
+    TW_ALLOC(ctx->arena, layers, 1);
+    TW_TRY(tw_file_read(name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, &bytes, &n));
+    TW_TRY(tw_tree_parse(name, bytes, n, ctx->arena, &ctx->diag, &root));
+    for (const tw_node *node = root->kind == TW_NODE_MAP ? root->child : NULL; node; node = node->next)
+        if (strcmp(node->key, "programs") == 0) programs = node;
+    tw_status status = tw_mapping_of_tree(root, network->model, machine, ctx->arena, &ctx->diag, layers);
+    tw_status second = status == TW_OK || status == TW_ERR_INPUT
+                           ? tw_programs_read(network, machine, programs, &work, out)
+                           : TW_OK;
+    out->layers = layers;
+    return status != TW_OK ? status : second;
+}
+
 tw_status tw_network_eval(tw_context *ctx, const tw_network *network, const tw_machine *machine,
                           const char *mapping_path, const tw_network_plan **out)
 {
     static const tw_search_options any = {0};
     static const tw_network_search_options none = {.search = &any};
-    const tw_mapping *mapping;
-    TW_TRY(tw_mapping_open(ctx, network->model, machine, mapping_path, &mapping));
+    tw_network_mapping mapping = {0};
+    TW_TRY(read_mapping(ctx, network, machine, mapping_path, &mapping));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_network_build(ctx, network, machine, &none, mapping, out);
+    tw_status status = tw_network_build(ctx, network, machine, &none, &mapping, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -366,6 +389,7 @@ tw_status tw_network_print_mapping(tw_context *ctx, const tw_network_plan *plan,
     some.n_ops = n;
     tw_mapping_print(&(tw_mapping){n, map}, &some, plan->machine, &text);
     print_none(plan, &text);
+    tw_programs_print(plan, &text);
     tw_arena_rewind(ctx->scratch, mark);
     return tw_text_write(&text, &ctx->diag, out);
 }

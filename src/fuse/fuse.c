@@ -108,6 +108,66 @@ static tw_status try_group(fuse *f, const tw_model *model, const tw_group_map *g
     return TW_OK;
 }
 
+/* ---- groups that must be there ---- */
+
+static int n_wishes(const fuse *f) { return f->asked->limits ? f->asked->limits->groups.n_groups : 0; }
+
+/* Whether operators [first, first + n) may be a segment: a group that must be there is one by itself. */
+static bool is_allowed(const fuse *f, int first, int n)
+{
+    for (int g = 0; g < n_wishes(f); g++) {
+        const tw_group_map *wish = &f->asked->limits->groups.group[g];
+        int from = wish->op[0].op, to = from + wish->n_ops;
+        bool apart = first + n <= from || to <= first, same = first == from && first + n == to;
+        if (!apart && !same) return false;
+    }
+    return true;
+}
+
+/* The group that the segment must be, with its tiles: its number; -1: there is none. */
+static int find_wish(const fuse *f, int first, int n)
+{
+    for (int g = 0; g < n_wishes(f); g++) {
+        const tw_group_map *wish = &f->asked->limits->groups.group[g];
+        if (!tw_group_is_open(wish) && wish->op[0].op == first && wish->n_ops == n) return g;
+    }
+    return -1;
+}
+
+/* Whether tilings of the segment are looked for. */
+static bool is_searched(const fuse *f, int first, int n)
+{
+    return is_allowed(f, first, n) && find_wish(f, first, n) < 0;
+}
+
+/* A group with tiles is taken as it is. What it takes alone only orders paths, all of which lead over it. */
+static tw_status settle_wishes(fuse *f)
+{
+    for (int g = 0; g < n_wishes(f); g++) {
+        const tw_limits *limits = f->asked->limits;
+        const tw_group_map *wish = &limits->groups.group[g];
+        if (tw_group_is_open(wish)) continue;
+        choice *c = &f->choice[wish->op[0].op][wish->n_ops - 1][0][0][0][0];
+        bool alone = limits->alone && limits->alone[g] && f->asked->alone;
+        TW_TRY(try_group(f, alone ? &f->alone : f->asked->model, wish, c));
+        if (!c->possible) *c = (choice){.possible = true, .simulated = true, .group = *wish, .alone = alone};
+    }
+    return TW_OK;
+}
+
+/* An open group that no tiling fits; -1: there is none. */
+static int find_blocked(const fuse *f)
+{
+    for (int g = 0; g < n_wishes(f); g++) {
+        const tw_group_map *wish = &f->asked->limits->groups.group[g];
+        const choice *all = &f->choice[wish->op[0].op][wish->n_ops - 1][0][0][0][0];
+        bool any = !tw_group_is_open(wish);
+        for (size_t k = 0; k < sizeof(choices) / sizeof *all && !any; k++) any = all[k].possible;
+        if (!any) return g;
+    }
+    return -1;
+}
+
 /* ---- segments ---- */
 
 static tw_status try_single(fuse *f, int i, choice *c)
@@ -245,6 +305,7 @@ typedef struct opener { /* a thread, and its share */
 static tw_status open_segment(opener *o, int end, int n, tw_drive *drive)
 {
     const tw_segment segment = {o->f->asked->model, end - n, n};
+    if (!is_searched(o->f, end - n, n)) return TW_OK;
     tw_arena_mark mark = tw_arena_save(o->arena);
     tw_status status = tw_frame_of(&o->f->facts, &segment, o->arena, &drive->frame[n - 1]);
     if (status == TW_INFEASIBLE) {
@@ -328,6 +389,7 @@ static tw_status settle(fuse *f, int i, int n, bool keeps)
 {
     choice *c = &f->choice[i][n - 1][0][0][0][keeps];
     bool any = c->possible;
+    if (!is_searched(f, i, n)) return TW_OK;
     c->possible = false;
     if (n == 1 && !keeps) TW_TRY(try_single(f, i, c));
     for (int t = 0; t < c->n_tilings && any; t++) {
@@ -467,9 +529,11 @@ static tw_status write_mapping(const fuse *f, const path *p, tw_mapping *out)
     tw_group_map *group;
     tw_group_resident *resident;
     const tw_model *model = f->asked->model;
+    const tw_mapping *given = f->asked->limits ? &f->asked->limits->groups : &(tw_mapping){0};
     TW_ALLOC(f->arena, group, p->n);
-    TW_ALLOC(f->arena, resident, p->n);
+    TW_ALLOC(f->arena, resident, p->n + given->n_residents);
     *out = (tw_mapping){.n_groups = p->n, .group = group, .resident = resident};
+    for (int k = 0; k < given->n_residents; k++) resident[out->n_residents++] = given->resident[k];
     for (int k = 0; k < p->n; k++) {
         TW_TRY(group_of(f, choice_of(f, &p->link[k]), &group[k]));
         if (!p->link[k].out) continue;
@@ -573,10 +637,12 @@ static tw_status find(fuse *f, tw_fused *out)
     TW_TRY(tw_frame_facts_of(f->asked->model, f->asked->machine, f->arena, &f->facts));
     TW_TRY(list_old(f));
     TW_TRY(open_all(f));
+    TW_TRY(settle_wishes(f));
     for (int i = 0; i < f->n; i++) TW_TRY(settle(f, i, 1, false)); /* they are there in any case */
     for (size_t k = 0; k < TW_COUNT(ways); k++)
         if (!ways[k].slides || !f->asked->no_slides) TW_TRY(find_with(f, ways[k], out));
     out->n_simulated = f->n_simulated;
+    out->blocked = find_blocked(f);
     return out->mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE;
 }
 
@@ -600,7 +666,7 @@ tw_status tw_fuse_find(const tw_fuse_request *asked, const tw_work *work, tw_fus
     if (tw_grouping_check_machine(asked->machine, (tw_loc){0}, &quiet) != TW_OK) return TW_INFEASIBLE;
     f.alone = *asked->model;
     f.alone.op = asked->alone;
-    *out = (tw_fused){0};
+    *out = (tw_fused){.blocked = -1};
     tw_status status = open_arenas(&f);
     if (status == TW_OK) status = find(&f, out);
     tw_arena_free(f.bench);

@@ -20,7 +20,7 @@
 #ifndef TW_FUSE_FUSE_H
 #define TW_FUSE_FUSE_H
 #include "fuse/tiling.h"
-#include "mapping/mapping.h"
+#include "mapping/limits.h"
 
 typedef struct tw_fuse_request {
     const tw_model *model;
@@ -29,9 +29,10 @@ typedef struct tw_fuse_request {
     const tw_op *
         alone; /* the operators as those maps are about them: over the same tensors, perhaps in other views of them, and
                                perhaps with other loops. NULL: as the model has them */
-    tw_pricing by;  /* what is made small */
-    bool no_slides; /* what tiles share is always loaded and computed again */
-    int n_threads;  /* which change nothing but the time that it takes */
+    const tw_limits *limits; /* of which groups must be there; NULL: none must */
+    tw_pricing by;           /* what is made small */
+    bool no_slides;          /* what tiles share is always loaded and computed again */
+    int n_threads;           /* which change nothing but the time that it takes */
 } tw_fuse_request;
 
 typedef struct tw_fused {
@@ -39,6 +40,7 @@ typedef struct tw_fused {
     const tw_model *model; /* that it is about: where an operator is a group of its own, it may be as it is alone */
     int64_t cycles, energy_fj; /* of all as one program */
     int n_simulated;           /* programs              */
+    int blocked; /* TW_INFEASIBLE: an open group of the limits for which no tiling fits; -1: that is not the reason */
 } tw_fused;
 
 /* TW_INFEASIBLE, without a word, when no mapping of groups was found. */

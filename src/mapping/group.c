@@ -635,8 +635,8 @@ static bool are_parts(const tw_group_map *a, const tw_group_map *b)
     return true;
 }
 
-/* In groups that are parts of one another, and whose parts make up all of the loop. */
-static tw_status check_once(const tw_grouping *c, int op)
+/* In groups that are parts of one another, and whose parts make up all of the loop; or, of some groups, in none. */
+static tw_status check_once(const tw_grouping *c, int op, bool some)
 {
     int first = -1;
     for (int g = 0; g < c->n; g++) {
@@ -648,7 +648,7 @@ static tw_status check_once(const tw_grouping *c, int op)
                                  c->model->op[op].name, c->group[first].name);
         if (first < 0) first = g;
     }
-    if (first >= 0) return TW_OK;
+    if (first >= 0 || some) return TW_OK;
     return tw_diag_error(c->diag, c->loc, "operator '%s' is in no group", c->model->op[op].name);
 }
 
@@ -715,11 +715,59 @@ tw_status tw_grouping_check_all(const tw_grouping *c)
     if (c->n > TW_MAX_GROUPS)
         return tw_diag_error(c->diag, c->loc, "a mapping has at most %d groups, found %d", TW_MAX_GROUPS, c->n);
     for (int o = 0; o < c->model->n_ops; o++)
-        if (check_once(c, o) != TW_OK) status = TW_ERR_INPUT;
+        if (check_once(c, o, false) != TW_OK) status = TW_ERR_INPUT;
     TW_TRY(status);
     for (int g = 0; g < c->n; g++)
         if (check_name(c, g) != TW_OK || check_cover(c, g) != TW_OK || check_sources(c, g) != TW_OK)
             status = TW_ERR_INPUT;
+    TW_TRY(status);
+    return tw_grouping_check_residents(c);
+}
+
+/* Whether a group that is not open has the operator. */
+static bool is_settled(const tw_grouping *c, int op)
+{
+    for (int g = 0; g < c->n; g++)
+        if (!tw_group_is_open(&c->group[g]) && index_in(&c->group[g], op) >= 0) return true;
+    return false;
+}
+
+/* Everybody who makes or reads what is resident is in a group that says how. */
+static tw_status check_touched(const tw_grouping *c, const tw_group_resident *is)
+{
+    for (int o = 0; o < c->model->n_ops; o++) {
+        const tw_op *op = &c->model->op[o];
+        if (is_settled(c, o) || (output_of(op) != is->tensor && !reads(op, is->tensor))) continue;
+        return tw_diag_error(c->diag, is->loc,
+                             "'%s' is resident, and '%s', which makes or reads it, is in no group with levels",
+                             c->model->tensor[is->tensor].name, op->name);
+    }
+    return TW_OK;
+}
+
+tw_status tw_grouping_check_some(const tw_grouping *c)
+{
+    tw_status status = TW_OK;
+    for (int o = 0; o < c->model->n_ops; o++)
+        if (check_once(c, o, true) != TW_OK) status = TW_ERR_INPUT;
+    TW_TRY(status);
+    for (int g = 0; g < c->n; g++) {
+        const tw_group_map *group = &c->group[g];
+        judge j = judge_of(c, g);
+        if (check_name(c, g) != TW_OK) status = TW_ERR_INPUT;
+        if (group->part_loop >= 0)
+            status =
+                tw_diag_error(c->diag, AT(&j, part), "a mapping that a search completes has no parts of groups");
+        for (int i = 1; i < group->n_ops; i++)
+            if (group->op[i].op != group->op[i - 1].op + 1)
+                status =
+                    tw_diag_error(c->diag, AT(&j, op[i]),
+                                  "'%s' does not stand right behind '%s': operators of a group do where a search "
+                                  "completes the mapping",
+                                  op_of(c->model, group, i)->name, op_of(c->model, group, i - 1)->name);
+    }
+    for (int i = 0; i < c->n_residents; i++)
+        if (check_touched(c, &c->resident[i]) != TW_OK) status = TW_ERR_INPUT;
     TW_TRY(status);
     return tw_grouping_check_residents(c);
 }

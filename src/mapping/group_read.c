@@ -15,8 +15,9 @@ typedef struct reader {
     const tw_platform *platform;
     tw_fields f;
     tw_diag *diag;
-    int core; /* whose names are short; -1: not said           */
-    int home; /* else the one whose engines the group has; -1: none */
+    bool may_be_open; /* levels may be missing                        */
+    int core;         /* whose names are short; -1: not said          */
+    int home;         /* else the one whose engines the group has; -1: none */
     tw_loc loc;
     const char *name;
     int n_ops, n_cuts, n_levels, n_holds;
@@ -343,9 +344,21 @@ static void read_level(reader *r, const tw_node *node)
     r->level[r->n_levels++] = (tw_group_level){at ? at->loc : node->loc, memory, r->n_cuts};
 }
 
+/* Without levels all else is the search's. */
+static void read_open(reader *r)
+{
+    static const char *const closed[] = {"core", "split", "engines", "part", "unroll", "reduce"};
+    for (size_t i = 0; i < TW_COUNT(closed); i++) {
+        const tw_node *node = tw_field_node(&r->f, closed[i], TW_OPTIONAL);
+        if (node)
+            TW_REFUSE(&r->f, node->key_loc,
+                      "a group without 'levels' is searched: it has 'ops' and 'name' alone, no '%s'", closed[i]);
+    }
+}
+
 static void read_levels(reader *r)
 {
-    const tw_node *list = tw_field_list(&r->f, "levels", TW_REQUIRED);
+    const tw_node *list = tw_field_list(&r->f, "levels", r->may_be_open ? TW_OPTIONAL : TW_REQUIRED);
     if (!list) return;
     if (list->n_children < 1 || list->n_children > TW_MAX_GROUP_LEVELS) {
         TW_REFUSE(&r->f, list->loc, "a group has 1..%d levels, found %d", TW_MAX_GROUP_LEVELS, list->n_children);
@@ -551,6 +564,10 @@ static void read_fields(reader *r, const split *s, int piece)
     else
         read_part(r);
     read_levels(r);
+    if (r->may_be_open && !tw_field_node(&r->f, "levels", TW_OPTIONAL)) {
+        read_open(r);
+        return;
+    }
     read_unroll(r);
     read_reduce(r);
 }
@@ -597,6 +614,7 @@ typedef struct file {
     tw_grouping c;
     tw_group_map *group;
     tw_group_locs *locs;
+    bool some;
     tw_arena *arena;
 } file;
 
@@ -608,6 +626,7 @@ static tw_status read_piece(file *all, const tw_node *node, const split *s, int 
                 .platform = c->machine->platform,
                 .f = tw_fields_open(node, "group", c->diag),
                 .diag = c->diag,
+                .may_be_open = all->some,
                 .core = -1,
                 .home = -1,
                 .loc = node->loc,
@@ -618,7 +637,7 @@ static tw_status read_piece(file *all, const tw_node *node, const split *s, int 
     *good = tw_fields_close(&r.f) == TW_OK;
     if (!*good) return TW_OK;
     TW_TRY(keep_group(&r, all->arena, &all->group[c->n++]));
-    *good = tw_grouping_check_one(c, c->n - 1) == TW_OK;
+    *good = tw_group_is_open(&c->group[c->n - 1]) || tw_grouping_check_one(c, c->n - 1) == TW_OK;
     return TW_OK;
 }
 
@@ -649,11 +668,11 @@ static int count_groups(const tw_node *list)
     return n;
 }
 
-tw_status tw_groups_of_tree(tw_fields *f, const tw_model *model, const tw_machine *machine, tw_arena *arena,
-                            tw_mapping *out)
+tw_status tw_groups_of_tree(tw_fields *f, const tw_model *model, const tw_machine *machine, bool some,
+                            tw_arena *arena, tw_mapping *out)
 {
     const tw_node *list = tw_field_list(f, "groups", TW_REQUIRED);
-    file all = {.c = {.model = model, .machine = machine, .diag = f->diag}, .arena = arena};
+    file all = {.c = {.model = model, .machine = machine, .diag = f->diag}, .some = some, .arena = arena};
     if (!list) return TW_OK;
     TW_TRY(tw_grouping_check_machine(machine, list->key_loc, f->diag));
     int n = count_groups(list);
@@ -670,7 +689,7 @@ tw_status tw_groups_of_tree(tw_fields *f, const tw_model *model, const tw_machin
         f->n_bad += !good;
     }
     TW_TRY(tw_residents_of_tree(f, arena, &all.c));
-    if (f->n_bad == 0) f->n_bad += tw_grouping_check_all(&all.c) != TW_OK;
+    if (f->n_bad == 0) f->n_bad += (some ? tw_grouping_check_some : tw_grouping_check_all)(&all.c) != TW_OK;
     out->n_groups = all.c.n;
     out->group = all.group;
     out->n_residents = all.c.n_residents;

@@ -54,6 +54,8 @@ TW_NODISCARD tw_status tw_grouping_check_machine(const tw_machine *machine, tw_l
 TW_NODISCARD tw_status tw_grouping_check_one(const tw_grouping *c, int group);
 TW_NODISCARD tw_status tw_grouping_check_all(const tw_grouping *c);
 
+/* Some groups of a mapping that a search completes: as few rules as hold of them. */
+TW_NODISCARD tw_status tw_grouping_check_some(const tw_grouping *c);
 /* What stays between groups; part of the check of all of them. */
 TW_NODISCARD tw_status tw_grouping_check_residents(const tw_grouping *c);
 
@@ -63,8 +65,10 @@ TW_NODISCARD tw_status tw_grouping_check_residents(const tw_grouping *c);
 TW_NODISCARD tw_status tw_residents_of_tree(tw_fields *f, tw_arena *arena, tw_grouping *c);
 void tw_residents_print(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_text *out);
 
-/* The entries of `groups`. What is wrong is reported and counted in the fields. */
-TW_NODISCARD tw_status tw_groups_of_tree(tw_fields *f, const tw_model *model, const tw_machine *machine,
+/* The entries of `groups`. What is wrong is reported and counted in the fields. With `some` other groups, too, may be needed for a mapping, and
+ * a group may have operators alone: one that has no levels is open, its tiles are searched. */
+TW_NODISCARD tw_status tw_groups_of_tree(tw_fields *f, const tw_model *model, const tw_machine *machine, bool some,
                                          tw_arena *arena, tw_mapping *out);
+static inline bool tw_group_is_open(const tw_group_map *group) { return group->n_levels == 0; }
 void tw_groups_print(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_text *out);
 #endif

@@ -6,6 +6,7 @@
  * A level that says anything that only a tiled one has is a tiled one, as in a mapping. */
 #include "mapping/limits.h"
 
+#include "mapping/groups.h"
 #include "mapping/mapping_read.h"
 
 #include <stdlib.h>
@@ -423,6 +424,17 @@ static bool read_op(reader *r, const tw_node *node, const tw_model *model, tw_op
     return (!levels || read_levels(r, levels, limits)) && good;
 }
 
+tw_status tw_limits_read_groups(tw_fields *f, const tw_model *model, const tw_machine *machine, tw_arena *arena,
+                                tw_mapping *out)
+{
+    const tw_node *groups = tw_field_node(f, "groups", TW_REQUIRED);
+    if (groups && machine->platform && machine->platform->n_cores > 1)
+        return tw_diag_error(
+            f->diag, groups->key_loc,
+            "on several cores a search does not complete groups that are given: give all of them to 'eval'");
+    return tw_groups_of_tree(f, model, machine, true, arena, out);
+}
+
 tw_status tw_limits_of_tree(const tw_node *root, const tw_model *model, const tw_machine *machine, tw_arena *arena,
                             tw_diag *diag, tw_limits *out)
 {
@@ -432,8 +444,16 @@ tw_status tw_limits_of_tree(const tw_node *root, const tw_model *model, const tw
     for (int o = 0; o < model->n_ops; o++) op[o] = tw_op_limits_none(machine);
     tw_fields f = tw_fields_open(root, "mapping file", diag);
     const tw_node *groups = tw_field_node(&f, "groups", TW_OPTIONAL);
-    const tw_node *map = tw_field_map(&f, "mapping", groups ? TW_OPTIONAL : TW_REQUIRED);
-    if (groups) TW_REFUSE(&f, groups->key_loc, "a mapping with groups cannot be a partial mapping");
+    const tw_node *programs = model->apart ? tw_field_list(&f, "programs", TW_OPTIONAL) : NULL;
+    const tw_node *map = tw_field_map(&f, "mapping", groups || programs ? TW_OPTIONAL : TW_REQUIRED);
+    tw_mapping given = {0};
+    if (groups && map)
+        TW_REFUSE(&f, map->key_loc, "a mapping file has either 'mapping' or 'groups'");
+    else if (groups && model->apart)
+        TW_REFUSE(&f, groups->key_loc, "groups of a network stand in its 'programs'");
+    else if (groups)
+        TW_TRY(tw_limits_read_groups(&f, model, machine, arena, &given));
+    if (groups) map = NULL;
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
         int o = tw_map_op(&f, model, node);
         if (o < 0 || tw_map_is_none(model, node)) continue;
@@ -442,7 +462,7 @@ tw_status tw_limits_of_tree(const tw_node *root, const tw_model *model, const tw
     }
     if (r.no_memory) return TW_ERR_NOMEM;
     TW_TRY(tw_fields_close(&f));
-    *out = (tw_limits){model->n_ops, op};
+    *out = (tw_limits){.n_ops = map ? model->n_ops : 0, .op = op, .groups = given, .programs = programs};
     return TW_OK;
 }
 

@@ -4,6 +4,7 @@
  * have a set of numbers: 32 itself, `{at most: 64, multiple of: 16}`, or a list of candidates. */
 #ifndef TW_MAPPING_LIMITS_H
 #define TW_MAPPING_LIMITS_H
+#include "input/field.h"
 #include "mapping/mapping.h"
 
 /* at_least <= x <= at_most, a multiple of `multiple_of`, and one of the list if there is one. */
@@ -50,16 +51,34 @@ typedef struct tw_op_limits {
 } tw_op_limits;
 
 struct tw_limits {
-    int n_ops;
+    int n_ops; /* of the model; 0: they are about groups alone */
     const tw_op_limits *op;
     const char *text; /* that they were read from, NULL: none */
+    /* Groups that a mapping in groups must have, some of them open (groups.h), and what is resident between them. */
+    tw_mapping groups;
+    const bool *alone; /* per group: of the operator as its layer has it; NULL: none is                      */
+    const tw_node
+        *programs; /* of a network: what is said of its groups, read when its programs are known; NULL: nothing */
 };
 
+/* What of them holds for operators one by one; NULL: nothing. */
+static inline const tw_limits *tw_limits_of_ops(const tw_limits *limits)
+{
+    return limits && limits->n_ops > 0 ? limits : NULL;
+}
+/* Whether they are about groups. */
+static inline bool tw_limits_have_groups(const tw_limits *limits)
+{
+    return limits && (limits->groups.n_groups > 0 || limits->programs);
+}
 /* No limit at all. */
 tw_op_limits tw_op_limits_none(const tw_machine *machine);
 /* Tree to limits: operators and levels may be absent. */
 TW_NODISCARD tw_status tw_limits_of_tree(const tw_node *root, const tw_model *model, const tw_machine *machine,
                                          tw_arena *arena, tw_diag *diag, tw_limits *out);
+/* Some groups, from the field `groups`. */
+TW_NODISCARD tw_status tw_limits_read_groups(tw_fields *f, const tw_model *model, const tw_machine *machine,
+                                             tw_arena *arena, tw_mapping *out);
 
 /* Whether a complete mapping, one that tw_mapping_check accepts, does what the limits allow. Words that mean the same are
  * not told apart: the place of a loop that is not cut, how sums add up where no reduction is cut, greedy and balanced

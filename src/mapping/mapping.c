@@ -623,13 +623,14 @@ tw_status tw_mapping_of_tree(const tw_node *root, const tw_model *model, const t
     tw_fields f = tw_fields_open(root, "mapping file", diag);
     const tw_node *groups = tw_field_node(&f, "groups", TW_OPTIONAL);
     const tw_node *map = tw_field_map(&f, "mapping", groups ? TW_OPTIONAL : TW_REQUIRED);
+    if (model->apart) tw_field_node(&f, "programs", TW_OPTIONAL); /* who knows the network reads them */
     tw_mapping read = {.n_ops = groups ? 0 : model->n_ops, .op = groups ? NULL : op};
     if (groups && map)
         TW_REFUSE(&f, map->key_loc, "a mapping file has either 'mapping' or 'groups'");
     else if (groups && model->apart)
-        TW_REFUSE(&f, groups->key_loc, "a mapping with groups cannot be that of a network");
+        TW_REFUSE(&f, groups->key_loc, "groups of a network stand in its 'programs'");
     else if (groups)
-        TW_TRY(tw_groups_of_tree(&f, model, machine, arena, &read));
+        TW_TRY(tw_groups_of_tree(&f, model, machine, false, arena, &read));
     else if (map)
         read_ops(&f, map, model, machine, op);
     TW_TRY(tw_fields_close(&f));

@@ -191,16 +191,17 @@ static bool was_stopped(const hunt *h)
 }
 
 /* In the time that is left. */
-static tw_status find_groups(const hunt *h, int64_t start, const tw_work *work, const tw_plan **out)
+static tw_status find_groups(const tw_request *asked, int64_t start, const tw_work *work, const tw_plan **out)
 {
+    static const double least = 1e-3;
     tw_deadline limit;
     const tw_deadline *deadline = work->diag->deadline;
-    double most = h->asked->options->time_limit, left = most > 0 ? most - tw_deadline_since(start) : 0;
-    if (most > 0 && left <= 0) return TW_OK;
-    tw_deadline_init(&limit, left, deadline);
+    double most = asked->options->time_limit, left = most > 0 ? most - tw_deadline_since(start) : 0;
+    if (most > 0 && left <= 0 && !asked->options->limits) return TW_OK;
+    tw_deadline_init(&limit, most > 0 && left < least ? least : left, deadline);
     work->diag->deadline = &limit;
-    tw_status status = tw_several_is_asked(h->asked) ? tw_several_find(h->asked, *out, work, out)
-                                                     : tw_fused_find(h->asked, *out, NULL, work, out);
+    tw_status status = tw_several_is_asked(asked) ? tw_several_find(asked, *out, work, out)
+                                                  : tw_fused_find(asked, *out, NULL, work, out);
     work->diag->deadline = deadline;
     return status;
 }
@@ -208,26 +209,34 @@ static tw_status find_groups(const hunt *h, int64_t start, const tw_work *work, 
 tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out)
 {
     const tw_model *model = asked->model;
-    hunt h = {.asked = asked};
+    tw_search_options of_ops = *asked->options;
+    tw_request layers = *asked;
+    layers.options = &of_ops;
+    of_ops.limits = tw_limits_of_ops(asked->options->limits);
+    hunt h = {.asked = &layers};
     tw_mapping *mapping;
     int64_t start = tw_deadline_now();
     TW_ALLOC(work->arena, mapping, 1);
-    TW_TRY(tw_maps_begin(model, asked->machine, asked->options->limits, work->arena, &h.map));
+    if (tw_limits_have_groups(asked->options->limits))
+        TW_TRY(tw_fused_check(asked->options, asked->machine, asked->options->limits->groups.group[0].loc,
+                              work->diag));
+    TW_TRY(tw_maps_begin(model, asked->machine, of_ops.limits, work->arena, &h.map));
     TW_ALLOC(work->scratch, h.found, model->n_ops);
     TW_ALLOC(work->scratch, h.result, model->n_ops);
     *mapping = (tw_mapping){model->n_ops, h.map};
     if (tw_several_is_needed(asked) && tw_several_is_asked(asked)) {
         *out = NULL;
-        tw_status several = find_groups(&h, start, work, out);
+        tw_status several = find_groups(asked, start, work, out);
         if (several != TW_INFEASIBLE) return several;
     }
     TW_TRY(tw_machine_suits(model, asked->machine, work->diag));
-    if (!asked->options->limits) TW_TRY(tw_groups_repeated(model, h.map, true, work, &h.like));
+    if (!of_ops.limits) TW_TRY(tw_groups_repeated(model, h.map, true, work, &h.like));
     if (!(h.evaluator = tw_evaluator_new(tw_search_threads(asked->options)))) return TW_ERR_NOMEM;
     tw_status status = run_hunt(&h, work);
     if (status == TW_OK) status = build_found(&h, mapping, work, out);
     bool grouped = tw_fused_is_asked(asked) || tw_several_is_asked(asked);
-    if (status == TW_OK && grouped && !was_stopped(&h)) status = find_groups(&h, start, work, out);
+    if (status == TW_OK && grouped && (asked->options->limits || !was_stopped(&h)))
+        status = find_groups(asked, start, work, out);
     tw_evaluator_free(h.evaluator);
     return status;
 }

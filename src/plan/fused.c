@@ -4,6 +4,7 @@
 #include "core/deadline.h"
 #include "fuse/least.h"
 #include "machine/discipline.h"
+#include "mapping/groups.h"
 #include "plan/polish.h"
 #include "search/search.h"
 
@@ -24,11 +25,88 @@ static tw_measure measure_of(const tw_search_options *options)
 bool tw_fused_suits(const tw_request *asked)
 {
     tw_measure first = measure_of(asked->options);
-    return asked->options->groups && !asked->options->limits && !asked->options->pareto &&
+    const tw_limits *limits = asked->options->limits;
+    return asked->options->groups && (!limits || limits->groups.n_groups > 0) && !asked->options->pareto &&
            tw_discipline_of(asked->machine)->fuses && (first == TW_CYCLES || first == TW_ENERGY || first == TW_EDP);
 }
 
-bool tw_fused_is_asked(const tw_request *asked) { return asked->model->n_ops > 1 && tw_fused_suits(asked); }
+bool tw_fused_is_asked(const tw_request *asked)
+{
+    return (asked->model->n_ops > 1 || asked->options->limits) && tw_fused_suits(asked);
+}
+
+tw_status tw_fused_check(const tw_search_options *options, const tw_machine *machine, tw_loc loc, tw_diag *diag)
+{
+    tw_measure first = measure_of(options);
+    if (!options->groups)
+        return tw_diag_error(diag, loc, "groups are given, and a plan layer by layer (--layers) has none");
+    if (options->pareto || (first != TW_CYCLES && first != TW_ENERGY && first != TW_EDP))
+        return tw_diag_error(diag, loc,
+                             "groups are given: their search makes latency, energy or EDP small, and has no front");
+    return tw_grouping_check_machine(machine, loc, diag);
+}
+
+/* An operator outside of the group that reads what one before its last makes: such a group is not searched. NULL: there is none. */
+static const tw_op *find_outside(const tw_model *model, const tw_group_map *group, int *tensor)
+{
+    int first = group->op[0].op, last = first + group->n_ops - 1;
+    for (int i = first; i < last; i++) {
+        *tensor = tw_op_makes(&model->op[i]);
+        for (int r = 0; r < model->n_ops; r++)
+            if ((r < first || r > last) && tw_op_reads_bytes(model, &model->op[r], *tensor)) return &model->op[r];
+    }
+    return NULL;
+}
+
+static tw_status refuse_open(const tw_model *model, const tw_group_map *group, tw_diag *diag)
+{
+    int tensor;
+    const char *from = model->op[group->op[0].op].name, *to = model->op[group->op[group->n_ops - 1].op].name;
+    const tw_op *outside = find_outside(model, group, &tensor);
+    if (outside)
+        return tw_diag_infeasible(diag, group->loc,
+                                  "'%s' to '%s' are not searched as one group: '%s', outside, reads '%s'", from, to,
+                                  outside->name, model->tensor[tensor].name);
+    return tw_diag_infeasible(diag, group->loc, "no tiling was found with which '%s' to '%s' fit as one group",
+                              from, to);
+}
+
+/* Says why no mapping has the groups that must be there. */
+static tw_status refuse(const tw_request *asked, const tw_fused *found, const tw_op *alone, const tw_work *work)
+{
+    const tw_limits *limits = asked->options->limits;
+    if (tw_deadline_is_over(work->diag->deadline))
+        return tw_diag_stopped(work->diag, limits->groups.group[0].loc,
+                               "the search for a mapping with these groups");
+    for (int g = 0; g < limits->groups.n_groups && found->blocked < 0; g++) {
+        const tw_group_map *group = &limits->groups.group[g];
+        tw_model model = *asked->model;
+        const tw_joint *joint;
+        if (alone && limits->alone && limits->alone[g]) model.op = alone;
+        if (!tw_group_is_open(group))
+            TW_TRY(tw_joint_build(&model, asked->machine->platform, &(tw_mapping){.n_groups = 1, .group = group},
+                                  work, &joint));
+    }
+    const tw_group_map *group = &limits->groups.group[tw_max(0, found->blocked)];
+    if (found->blocked >= 0) return refuse_open(asked->model, group, work->diag);
+    return tw_diag_infeasible(work->diag, group->loc, "no mapping was found that has the groups that are given");
+}
+
+/* Whether each group of the mapping is one that was given with its tiles. */
+static tw_status find_fixed(const tw_request *asked, const tw_mapping *mapping, tw_arena *arena, const bool **out)
+{
+    const tw_limits *limits = asked->options->limits;
+    bool *fixed;
+    *out = NULL;
+    if (!limits) return TW_OK;
+    TW_ALLOC(arena, fixed, mapping->n_groups);
+    for (int g = 0; g < mapping->n_groups; g++)
+        for (int k = 0; k < limits->groups.n_groups; k++)
+            fixed[g] |= !tw_group_is_open(&limits->groups.group[k]) &&
+                        limits->groups.group[k].op[0].op == mapping->group[g].op[0].op;
+    *out = fixed;
+    return TW_OK;
+}
 
 tw_fused_scale tw_fused_scale_of(const tw_request *asked, const tw_summary *apart)
 {
@@ -48,6 +126,15 @@ bool tw_fused_is_better(const tw_fused_scale *s, const tw_fused *fused, const tw
     return a != b ? a < b : e < g;
 }
 
+tw_status tw_fused_bound(const tw_request *asked, tw_arena *scratch, tw_joint_search *search)
+{
+    tw_least least;
+    TW_TRY(tw_least_of(asked->model, asked->machine, scratch, &least));
+    search->bound = least.cycles;
+    if (least.engine >= 0) search->bound_by = asked->machine->platform->engine[least.engine].name;
+    return TW_OK;
+}
+
 tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_op *alone, const tw_work *work,
                         const tw_plan **out)
 {
@@ -56,29 +143,33 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
                                      .machine = asked->machine,
                                      .apart = apart->mapping->op,
                                      .alone = alone,
+                                     .limits = asked->options->limits,
                                      .by = {tw_fused_price, &s},
                                      .n_threads = tw_search_threads(asked->options)};
     tw_fused fused;
     tw_mapping *mapping;
     tw_joint_search *search;
-    tw_least least;
     int64_t start = tw_deadline_now();
     *out = apart;
+    const bool *fixed;
     tw_status status = tw_fuse_find(&request, work, &fused);
-    if (status == TW_INFEASIBLE || (status == TW_OK && !tw_fused_is_better(&s, &fused, &apart->sum))) return TW_OK;
+    if (status == TW_INFEASIBLE && request.limits) return refuse(asked, &fused, alone, work);
+    if (status == TW_INFEASIBLE ||
+        (status == TW_OK && !request.limits && !tw_fused_is_better(&s, &fused, &apart->sum)))
+        return TW_OK;
     TW_TRY(status);
-    TW_TRY(tw_least_of(asked->model, asked->machine, work->scratch, &least));
     TW_ALLOC(work->arena, mapping, 1);
     TW_ALLOC(work->arena, search, 1);
     *mapping = fused.mapping;
-    *search = (tw_joint_search){
-        .measure = s.measure, .apart = apart->sum, .bound = least.cycles, .n_simulated = fused.n_simulated};
-    if (least.engine >= 0) search->bound_by = asked->machine->platform->engine[least.engine].name;
+    *search = (tw_joint_search){.measure = s.measure, .apart = apart->sum, .n_simulated = fused.n_simulated};
+    TW_TRY(tw_fused_bound(asked, work->scratch, search));
     search->seconds = tw_deadline_since(start);
     TW_TRY(tw_mapping_check(mapping, fused.model, asked->machine, work->diag));
     const tw_deadline *deadline = work->diag->deadline; /* the last simulation is short, and not given up */
     work->diag->deadline = NULL;
     status = tw_plan_build_joint(fused.model, asked->machine, mapping, search, work, out);
     work->diag->deadline = deadline;
-    return status == TW_OK ? tw_joint_polish(*out, &request.by, work, out) : status;
+    TW_TRY(status);
+    TW_TRY(find_fixed(asked, mapping, work->arena, &fixed));
+    return tw_joint_polish(*out, &request.by, fixed, work, out);
 }

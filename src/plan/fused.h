@@ -5,10 +5,13 @@
 #include "plan/plan.h"
 
 /* Whether groups are looked for at all: of several operators, by an objective that groups can be compared by, and without limits of a
- * partial mapping, which are about operators one by one. */
+ * partial mapping that are about operators one by one. */
 bool tw_fused_is_asked(const tw_request *asked);
 /* The same for any number of operators. */
 bool tw_fused_suits(const tw_request *asked);
+/* Groups are given, at `loc`: whether the options and the machine are such that they are looked for. */
+TW_NODISCARD tw_status tw_fused_check(const tw_search_options *options, const tw_machine *machine, tw_loc loc,
+                                      tw_diag *diag);
 
 /* By which times and energies are compared: those of the plan layer by layer (NULL: there is none). */
 typedef struct tw_fused_scale {
@@ -20,7 +23,9 @@ double tw_fused_price(const void *scale, double cycles, double energy_fj);
 /* What counts in the end: the first objective itself, then the time, then the energy. */
 bool tw_fused_is_better(const tw_fused_scale *s, const tw_fused *fused, const tw_summary *apart);
 /* `apart` is the plan of the same request, of operators that look like `alone` (fuse.h) or, if that is NULL, as in the model; *out is the
- * better one. Of `apart` the mapping and the sums are read alone. */
+ * better one or, where limits give groups, the one in groups. Of `apart` the mapping and the sums are read alone. */
 TW_NODISCARD tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_op *alone,
                                      const tw_work *work, const tw_plan **out);
+/* Writes what no plan of the model on the machine can be below, if that is known. */
+TW_NODISCARD tw_status tw_fused_bound(const tw_request *asked, tw_arena *scratch, tw_joint_search *search);
 #endif

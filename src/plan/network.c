@@ -2,7 +2,6 @@
 #include "plan/network.h"
 
 #include "core/deadline.h"
-#include "core/table.h"
 #include "machine/merge.h"
 
 #include <string.h>
@@ -133,8 +132,6 @@ static tw_status find_dtype(tw_context *ctx, const char *name, tw_dtype *out)
 
 /* ---- layers ---- */
 
-/* "model/conv1" of "/model/conv1": a name that mapping files and workloads can hold as it is. Of a long one the end tells
- * more. */
 static const char *plain_name(tw_arena *arena, const char *name)
 {
     enum { MOST = 120 };
@@ -147,10 +144,9 @@ static const char *plain_name(tw_arena *arena, const char *name)
     return copy;
 }
 
-/* Cleaned names may have become equal. */
-static tw_status name_layer(const char *step, tw_table *taken, tw_arena *arena, const char **out)
+tw_status tw_label_of(const char *name, tw_table *taken, tw_arena *arena, const char **out)
 {
-    const char *plain = plain_name(arena, step);
+    const char *plain = plain_name(arena, name);
     bool found = true;
     *out = plain;
     for (int k = 1; *out; k++) {
@@ -161,21 +157,36 @@ static tw_status name_layer(const char *step, tw_table *taken, tw_arena *arena, 
     return TW_ERR_NOMEM;
 }
 
+/* First steps of layers before all others: their names do not depend on how often they are repeated. */
+static tw_status name_steps(tw_network *net, tw_context *ctx)
+{
+    const tw_model *graph = &net->lowered->graph;
+    const char **label;
+    tw_table *taken = tw_table_new(sizeof(int), ctx->scratch);
+    if (!taken) return TW_ERR_NOMEM;
+    TW_ALLOC(ctx->arena, label, graph->n_ops + 1);
+    for (int i = 0; i < net->layers.n; i++) {
+        int first = net->layers.first[i];
+        TW_TRY(tw_label_of(graph->op[first].name, taken, ctx->arena, &label[first]));
+    }
+    for (int s = 0; s < graph->n_ops; s++)
+        if (!label[s]) TW_TRY(tw_label_of(graph->op[s].name, taken, ctx->arena, &label[s]));
+    net->label = label;
+    return TW_OK;
+}
+
 static tw_status find_layers(tw_network *net, tw_context *ctx)
 {
     const tw_model *graph = &net->lowered->graph, **layer;
-    tw_table *taken = tw_table_new(sizeof(int), ctx->scratch);
-    if (!taken) return TW_ERR_NOMEM;
     tw_status status = tw_layers_find(graph, ctx->diag.deadline, ctx->arena, ctx->scratch, &net->layers);
     if (status == TW_STOPPED)
         return tw_diag_stopped(&ctx->diag, (tw_loc){net->file->path, 0, 0}, "the search for equal layers");
     TW_TRY(status);
+    TW_TRY(name_steps(net, ctx));
     TW_ALLOC(ctx->arena, layer, net->layers.n + 1);
     for (int i = 0; i < net->layers.n; i++) {
-        const char *name;
         int first = net->layers.first[i];
-        TW_TRY(name_layer(graph->op[first].name, taken, ctx->arena, &name));
-        TW_TRY(tw_model_of_op(graph, first, name, ctx->arena, &layer[i]));
+        TW_TRY(tw_model_of_op(graph, first, net->label[first], ctx->arena, &layer[i]));
     }
     net->layer = layer;
     return TW_OK;

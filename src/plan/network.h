@@ -4,11 +4,13 @@
  *   network_ask.c     inputs that are no data: shapes, axes
  *   network_plan.c    layers to plans, several at a time
  *   network_join.c    steps to programs, whose operators run in groups on one timeline
+ *   network_mapping.c programs in mapping files
  *   network_memory.c  where the tensors between the steps lie
  *   network_need.c    what a run needs: inputs, files, memory
  *   network_run.c     steps on numbers, each against the reference */
 #ifndef TW_PLAN_NETWORK_H
 #define TW_PLAN_NETWORK_H
+#include "core/table.h"
 #include "lower/lower.h"
 #include "model/layers.h"
 #include "plan/context.h"
@@ -26,7 +28,8 @@ struct tw_network {
         *asks;        /* per value: an input of the network that tells this node what to do; NULL: data */
     bool executable;  /* false: tensors are planned as another type than they are */
     tw_layers layers; /* operators of the graph that are equal share one          */
-    const tw_model *const *layer;  /* per layer: the operator by itself, called like the first step that has it */
+    const tw_model *const *layer; /* per layer: the operator by itself, called like the first step that has it */
+    const char *const *label; /* per step: what mapping files call it; layers are called like their first step */
     const char *const *shape_text; /* per step                                        */
     const tw_model *model;         /* all layers side by side: what mapping files are about    */
 };
@@ -46,10 +49,14 @@ struct tw_network_plan {
 /* Reads the network; the file stays mapped until the context is freed. */
 TW_NODISCARD tw_status tw_network_read(tw_context *ctx, const char *path, const tw_network_options *options,
                                        const tw_network **out);
-/* A plan per layer. `map` NULL: searched; else the mapping of all layers. */
+/* "model/conv1" of "/model/conv1": a name that mapping files and workloads can hold as it is, of a long one the end, which tells more;
+ * "model/conv1~1" where that is taken. */
+TW_NODISCARD tw_status tw_label_of(const char *name, tw_table *taken, tw_arena *arena, const char **out);
+/* A plan per layer, and programs. `mapping` NULL: searched; else the mapping of all layers, and all programs. */
+struct tw_network_mapping;
 TW_NODISCARD tw_status tw_network_build(tw_context *ctx, const tw_network *network, const tw_machine *machine,
-                                        const tw_network_search_options *options, const tw_mapping *mapping,
-                                        const tw_network_plan **out);
+                                        const tw_network_search_options *options,
+                                        const struct tw_network_mapping *mapping, const tw_network_plan **out);
 /* Lifetimes over the steps to addresses; what could stay on the chip. Reads everything of the plan but `memory`. */
 TW_NODISCARD tw_status tw_network_place(const tw_network_plan *plan, const tw_deadline *deadline, tw_arena *arena,
                                         tw_arena *scratch, tw_network_memory *out);

@@ -4,6 +4,7 @@
 #include "core/deadline.h"
 #include "model/unmerge.h"
 #include "plan/fused.h"
+#include "plan/network_mapping.h"
 #include "plan/several.h"
 
 #include <string.h>
@@ -62,8 +63,9 @@ static bool can_join(const tw_network_plan *plan, int step, const int *n_writers
     const tw_network *net = plan->network;
     const tw_op *op = &net->lowered->graph.op[step];
     return op->kind == TW_OP_DESCRIBED && !op->from.in_branch && op->from.plain &&
-           (plan->plan[net->layers.of[step]] ||
-            (needs_groups(plan) && tw_platform_find_computing(plan->machine->platform, op) >= 0)) &&
+           ((plan->plan && plan->plan[net->layers.of[step]]) ||
+            ((!plan->plan || needs_groups(plan)) && plan->machine->platform &&
+             tw_platform_find_computing(plan->machine->platform, op) >= 0)) &&
            sees_whole_tensors(op) && sees_whole_tensors(op->from.plain) &&
            makes_whole(&net->lowered->graph, step, n_writers);
 }
@@ -79,7 +81,6 @@ static bool holds_what_is_made(const tw_model *graph, int first, int step)
     return false;
 }
 
-/* Steps from `first` on that can be one program; n is 0 if there are none, the model is not made. */
 static tw_stretch stretch_from(const tw_network_plan *plan, int first, const int *n_writers)
 {
     const tw_model *graph = &plan->network->lowered->graph;
@@ -90,13 +91,24 @@ static tw_stretch stretch_from(const tw_network_plan *plan, int first, const int
     return s;
 }
 
+tw_status tw_stretch_from(const tw_network_plan *plan, int first, const tw_work *work, tw_stretch *out)
+{
+    int *n_writers;
+    tw_arena_mark mark = tw_arena_save(work->scratch);
+    TW_TRY(count_writers(&plan->network->lowered->graph, work->scratch, &n_writers));
+    *out = stretch_from(plan, first, n_writers);
+    tw_arena_rewind(work->scratch, mark);
+    return TW_OK;
+}
+
 /* ---- its tensors ---- */
 
 typedef struct table {
     const tw_model *graph;
     tw_arena *arena;
-    int n, n_roots, room;
+    int n, room;
     tw_tensor *tensor;
+    tw_table *names; /* that are taken */
     int *graph_of;
     int *root; /* per tensor of the graph: 1 + the root here; 0: none yet */
 } table;
@@ -113,11 +125,13 @@ static void set_shape(const tw_tensor *from, tw_tensor *to)
     to->extent[0] = tw_tensor_elems(from);
 }
 
-static int add_root(table *t, int graph_root)
+static tw_status add_root(table *t, int graph_root, int *out)
 {
-    if (t->root[graph_root] > 0) return t->root[graph_root] - 1;
+    *out = t->root[graph_root] - 1;
+    if (t->root[graph_root] > 0) return TW_OK;
     tw_tensor *own = &t->tensor[t->n];
     *own = t->graph->tensor[graph_root];
+    TW_TRY(tw_label_of(own->name, t->names, t->arena, &own->name));
     own->root = t->n;
     own->offset = 0;
     own->is_output = false;
@@ -125,7 +139,8 @@ static int add_root(table *t, int graph_root)
     set_shape(&t->graph->tensor[graph_root], own);
     t->graph_of[t->n] = graph_root;
     t->root[graph_root] = t->n + 1;
-    return t->n++;
+    *out = t->n++;
+    return TW_OK;
 }
 
 static bool has_shape(const tw_tensor *tensor, const tw_operand *operand)
@@ -139,26 +154,24 @@ static bool has_shape(const tw_tensor *tensor, const tw_operand *operand)
 static tw_status see(table *t, tw_operand *operand)
 {
     const tw_tensor *from = &t->graph->tensor[operand->tensor];
-    int root = add_root(t, from->root), n_views = 0;
+    int root;
+    TW_TRY(add_root(t, from->root, &root));
     for (int i = 0; i < t->n; i++) {
         const tw_tensor *own = &t->tensor[i];
-        if (own->root != root) continue;
-        if (own->offset == from->offset && has_shape(own, operand)) {
-            operand->tensor = i;
-            return TW_OK;
-        }
-        n_views++;
+        if (own->root != root || own->offset != from->offset || !has_shape(own, operand)) continue;
+        operand->tensor = i;
+        return TW_OK;
     }
     tw_tensor *view = &t->tensor[t->n];
     *view = t->tensor[root];
-    view->name = tw_arena_printf(t->arena, "%s~%d", view->name, n_views);
+    TW_TRY(tw_label_of(view->name, t->names, t->arena, &view->name));
     view->offset = from->offset;
     view->n_axes = operand->n_axes;
     for (int a = 0; a < operand->n_axes; a++) view->extent[a] = operand->axis[a].extent;
     view->bytes = tw_operand_elems(operand) * tw_dtype_bytes(view->dtype);
     t->graph_of[t->n] = operand->tensor;
     operand->tensor = t->n++;
-    return view->name ? TW_OK : TW_ERR_NOMEM;
+    return TW_OK;
 }
 
 static tw_status copy_op(table *t, const tw_op *from, const char *name, tw_op *to)
@@ -202,6 +215,7 @@ static tw_status build_stretch(const tw_network *net, const tw_work *work, tw_st
     tw_arena *arena = work->arena;
     table t = {.graph = graph, .arena = arena, .room = s->n * TW_MAX_OPERANDS * 3 + 1};
     tw_op *op, *alone;
+    if (!(t.names = tw_table_new(sizeof(int), work->scratch))) return TW_ERR_NOMEM;
     TW_ALLOC(arena, t.tensor, t.room);
     TW_ALLOC(arena, t.graph_of, t.room);
     TW_ALLOC(work->scratch, t.root, graph->n_tensors + 1);
@@ -211,8 +225,8 @@ static tw_status build_stretch(const tw_network *net, const tw_work *work, tw_st
         const tw_op *step = &graph->op[s->first + i];
         tw_op plain = *step->from.plain;
         if (!tw_op_unmerge(&plain, graph, arena)) return TW_ERR_NOMEM;
-        TW_TRY(copy_op(&t, &plain, step->name, &op[i]));
-        TW_TRY(copy_op(&t, step, step->name, &alone[i]));
+        TW_TRY(copy_op(&t, &plain, net->label[s->first + i], &op[i]));
+        TW_TRY(copy_op(&t, step, net->label[s->first + i], &alone[i]));
     }
     mark_ends(&t, s);
     s->model = (tw_model){"network", t.n, t.tensor, s->n, op};
@@ -221,7 +235,23 @@ static tw_status build_stretch(const tw_network *net, const tw_work *work, tw_st
     return TW_OK;
 }
 
+tw_status tw_stretch_build(const tw_network *net, const tw_work *work, tw_stretch *s)
+{
+    tw_arena_mark mark = tw_arena_save(work->scratch);
+    tw_status status = build_stretch(net, work, s);
+    tw_arena_rewind(work->scratch, mark);
+    return status;
+}
+
 /* ---- its plan ---- */
+
+/* Whether all its steps have plans of their own. */
+static bool has_layers(const tw_network_plan *plan, const tw_stretch *s)
+{
+    for (int i = s->first; i < s->first + s->n; i++)
+        if (!plan->plan[plan->network->layers.of[i]]) return false;
+    return true;
+}
 
 /* What its steps take one after the other. */
 static tw_summary sum_of(const tw_network_plan *plan, const tw_stretch *s)
@@ -267,17 +297,30 @@ static tw_status plan_stretch(const tw_network_plan *plan, const tw_search_optio
     return TW_OK;
 }
 
+/* The options of the stretch: groups that are given are those of its steps. */
+static tw_status options_of(const tw_network_plan *plan, const tw_search_options *options, const tw_stretch *s,
+                            const tw_work *work, tw_limits *limits, tw_search_options *out)
+{
+    *out = *options;
+    if (!options->limits || !options->limits->programs) return TW_OK;
+    TW_TRY(tw_program_limits_of(plan, s, options->limits->programs, work, limits));
+    out->limits = limits->groups.n_groups > 0 ? limits : NULL;
+    return TW_OK;
+}
+
 /* The stretch that begins with a step, or the step alone. */
 static tw_status add_part(const tw_network_plan *plan, const tw_search_options *options, const tw_work *work,
                           tw_network_part *part, tw_stretch *s)
 {
     *part = (tw_network_part){.first_step = s->first, .n_steps = (int)tw_max(1, s->n)};
-    if (s->n < (needs_groups(plan) ? 1 : 2) || tw_deadline_is_over(work->diag->deadline)) return TW_OK;
-    tw_arena_mark mark = tw_arena_save(work->scratch);
-    tw_status status = build_stretch(plan->network, work, s);
-    tw_arena_rewind(work->scratch, mark);
-    TW_TRY(status);
-    return plan_stretch(plan, options, work, s, &part->plan);
+    bool given = tw_limits_have_groups(options->limits);
+    if (s->n < (needs_groups(plan) || given ? 1 : 2)) return TW_OK;
+    if (tw_deadline_is_over(work->diag->deadline) && !given) return TW_OK;
+    tw_search_options own;
+    tw_limits limits;
+    TW_TRY(tw_stretch_build(plan->network, work, s));
+    TW_TRY(options_of(plan, options, s, work, &limits, &own));
+    return plan_stretch(plan, &own, work, s, &part->plan);
 }
 
 tw_status tw_network_join(const tw_network_plan *plan, const tw_search_options *options, const tw_work *work,
@@ -294,6 +337,51 @@ tw_status tw_network_join(const tw_network_plan *plan, const tw_search_options *
     for (int s = 0; s < n_steps; n++) {
         stretch[n] = joins ? stretch_from(plan, s, n_writers) : (tw_stretch){.first = s};
         TW_TRY(add_part(plan, options, work, &part[n], &stretch[n]));
+        s += part[n].n_steps;
+    }
+    out->n_parts = n;
+    out->part = part;
+    out->stretch = stretch;
+    bool given = options->limits && options->limits->programs;
+    return given ? tw_program_limits_met(out, options->limits->programs, work->diag) : TW_OK;
+}
+
+/* What groups that are given are compared with. */
+static tw_status compare(const tw_network_plan *plan, const tw_program_map *given, const tw_work *work,
+                         tw_joint_search *out)
+{
+    static const tw_search_options options = {.groups = true};
+    const tw_request asked = {&given->stretch.model, plan->machine, &options, NULL, NULL};
+    *out = (tw_joint_search){.given = true, .measure = TW_CYCLES};
+    if (has_layers(plan, &given->stretch)) out->apart = sum_of(plan, &given->stretch);
+    return tw_several_is_asked(&asked) ? tw_several_bound(&asked, work->scratch, out)
+                                       : tw_fused_bound(&asked, work->scratch, out);
+}
+
+static tw_status add_given(const tw_network_plan *plan, const tw_program_map *given, const tw_work *work,
+                           tw_network_part *part, tw_stretch *s)
+{
+    tw_joint_search *search;
+    *s = given->stretch;
+    *part = (tw_network_part){.first_step = s->first, .n_steps = s->n};
+    TW_ALLOC(work->arena, search, 1);
+    TW_TRY(compare(plan, given, work, search));
+    return tw_plan_build_joint(given->model, plan->machine, &given->mapping, search, work, &part->plan);
+}
+
+tw_status tw_network_join_given(const tw_network_plan *plan, const tw_network_mapping *given, const tw_work *work,
+                                tw_network_plan *out)
+{
+    int n_steps = plan->network->lowered->graph.n_ops, n = 0, next = 0;
+    tw_network_part *part;
+    tw_stretch *stretch;
+    TW_ALLOC(work->arena, part, n_steps + 1);
+    TW_ALLOC(work->arena, stretch, n_steps + 1);
+    for (int s = 0; s < n_steps; n++) {
+        stretch[n] = (tw_stretch){.first = s};
+        part[n] = (tw_network_part){.first_step = s, .n_steps = 1};
+        if (next < given->n_programs && given->program[next].stretch.first == s)
+            TW_TRY(add_given(plan, &given->program[next++], work, &part[n], &stretch[n]));
         s += part[n].n_steps;
     }
     out->n_parts = n;

@@ -11,7 +11,8 @@
 
 #include "core/deadline.h"
 #include "mapping/limits.h"
-#include "plan/network_join.h"
+#include "plan/fused.h"
+#include "plan/network_mapping.h"
 #include "plan/plan.h"
 
 #include <math.h>
@@ -40,13 +41,13 @@ typedef struct team {
     const tw_network *network;
     const tw_machine *machine;
     const tw_network_search_options *options;
-    const tw_mapping *mapping; /* NULL: search                          */
-    int *order;                /* of the layers                         */
-    int n_order;               /* those of this round                   */
-    result *result;            /* per layer                             */
-    int64_t begin_ns;          /* of the clock                          */
-    tw_deadline deadline;      /* of the searches                       */
-    pthread_mutex_t lock;      /* of what follows                       */
+    const tw_network_mapping *mapping; /* NULL: search                  */
+    int *order;                        /* of the layers                         */
+    int n_order;                       /* those of this round                   */
+    result *result;                    /* per layer                             */
+    int64_t begin_ns;                  /* of the clock                          */
+    tw_deadline deadline;              /* of the searches                       */
+    pthread_mutex_t lock;              /* of what follows                       */
     pthread_cond_t changed;
     int n_taken, n_done, n_refused, n_running;
     int at_work;     /* a layer, -1: none */
@@ -77,6 +78,7 @@ static tw_search_options options_of(team *t, int layer, tw_limits *limits)
     tw_search_options o = *t->options->search;
     o.n_threads = 1;
     o.progress = NULL; /* the deadline tells */
+    o.limits = tw_limits_of_ops(o.limits);
     if (o.limits) {
         *limits = (tw_limits){1, &o.limits->op[layer]};
         o.limits = limits;
@@ -119,7 +121,7 @@ static tw_status eval_layer(team *t, int layer, tw_arena *arena, tw_diag *diag, 
     tw_mapping *mapping;
     const tw_op *op = &t->network->layer[layer]->op[0];
     TW_ALLOC(arena, mapping, 1);
-    *mapping = (tw_mapping){1, &t->mapping->op[layer]};
+    *mapping = (tw_mapping){1, &t->mapping->layers->op[layer]};
     if (!tw_machine_computes(t->machine, op))
         return tw_diag_error(diag, op->loc, "the machine does not compute '%s'", tw_compute_name(op->compute));
     if (mapping->op->n_levels == 0)
@@ -483,7 +485,8 @@ static tw_status join(tw_context *ctx, const team *t, tw_network_plan *plan)
     const tw_work all = tw_context_work(ctx);
     const tw_deadline *deadline = ctx->diag.deadline;
     ctx->diag.deadline = &t->deadline;
-    tw_status status = tw_network_join(plan, t->options->search, &all, plan);
+    tw_status status = t->mapping ? tw_network_join_given(plan, t->mapping, &all, plan)
+                                  : tw_network_join(plan, t->options->search, &all, plan);
     ctx->diag.deadline = deadline;
     return status;
 }
@@ -509,14 +512,25 @@ static tw_status correct_refusals(const team *t, tw_network_plan *plan, tw_arena
     return TW_OK;
 }
 
+/* Groups that are given, before anything is searched. */
+static tw_status check_limits(const team *t, tw_context *ctx)
+{
+    const tw_limits *limits = t->mapping ? NULL : t->options->search->limits;
+    const tw_work all = tw_context_work(ctx);
+    if (!limits || !limits->programs) return TW_OK;
+    TW_TRY(tw_fused_check(t->options->search, t->machine, limits->programs->key_loc, &ctx->diag));
+    return tw_program_limits_check(t->network, t->machine, limits->programs, &all);
+}
+
 tw_status tw_network_build(tw_context *ctx, const tw_network *network, const tw_machine *machine,
-                           const tw_network_search_options *options, const tw_mapping *mapping,
+                           const tw_network_search_options *options, const tw_network_mapping *mapping,
                            const tw_network_plan **out)
 {
     team t = {.network = network, .machine = machine, .options = options, .mapping = mapping};
     tw_network_plan *plan;
     TW_ALLOC(ctx->arena, plan, 1);
     *plan = (tw_network_plan){.network = network, .machine = machine};
+    TW_TRY(check_limits(&t, ctx));
     TW_TRY(plan_layers(&t, ctx));
     TW_TRY(keep_results(&t, ctx->arena, plan));
     TW_TRY(join(ctx, &t, plan));

@@ -58,6 +58,7 @@ typedef struct tw_front_list { /* Pareto front of one operator */
 
 /* How groups were found. */
 typedef struct tw_joint_search {
+    bool given;         /* nothing was searched: the rest is what groups that a file gives are compared with */
     tw_measure measure; /* that was made small                                                    */
     tw_summary
         apart; /* what the same takes layer by layer: the plan that it was compared with; cycles 0: there is none */

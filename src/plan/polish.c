@@ -14,6 +14,7 @@ static const int64_t of_a_group = 200; /* building one is work, too: as much as 
 typedef struct polish {
     const tw_plan *plan; /* whose changes are tried  */
     const tw_pricing *by;
+    const bool *fixed; /* per group; NULL: none is */
     const tw_work *work;
     tw_arena *bench; /* of the program at hand    */
     tw_mapping best; /* all changes that helped   */
@@ -71,6 +72,7 @@ static tw_status try_move(void *user, const tw_group_move *move)
     tw_mapping mapping = move->mapping;
     double price;
     if (p->left <= 0 || tw_deadline_is_over(p->work->diag->deadline)) return TW_STOPPED;
+    if (p->fixed && (p->fixed[move->group] || !is_of_a_group(p, move))) return TW_OK;
     if (p->changed && !is_of_a_group(p, move)) return TW_OK; /* the next round has it */
     if (is_of_a_group(p, move)) TW_TRY(with_move(p, move, &mapping));
     TW_TRY(price_mapping(p, &mapping, &price));
@@ -121,9 +123,10 @@ static bool is_best(const polish *p)
     return search->measure == TW_CYCLES && p->plan->sum.cycles <= search->bound;
 }
 
-tw_status tw_joint_polish(const tw_plan *plan, const tw_pricing *by, const tw_work *work, const tw_plan **out)
+tw_status tw_joint_polish(const tw_plan *plan, const tw_pricing *by, const bool *fixed, const tw_work *work,
+                          const tw_plan **out)
 {
-    polish p = {.plan = plan, .by = by, .work = work, .left = most_commands, .changed = true};
+    polish p = {.plan = plan, .by = by, .fixed = fixed, .work = work, .left = most_commands, .changed = true};
     tw_status status = TW_OK;
     *out = plan;
     if (!(p.bench = tw_arena_new())) return TW_ERR_NOMEM;

@@ -8,7 +8,7 @@
 #define TW_PLAN_POLISH_H
 #include "plan/group_moves.h"
 
-/* *out is the plan itself where nothing is better by the price. */
-TW_NODISCARD tw_status tw_joint_polish(const tw_plan *plan, const tw_pricing *by, const tw_work *work,
-                                       const tw_plan **out);
+/* *out is the plan itself where nothing is better by the price. Groups that are `fixed`, if there are any (NULL: none), stay as they are. */
+TW_NODISCARD tw_status tw_joint_polish(const tw_plan *plan, const tw_pricing *by, const bool *fixed,
+                                       const tw_work *work, const tw_plan **out);
 #endif

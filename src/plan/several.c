@@ -11,7 +11,8 @@
 bool tw_several_is_asked(const tw_request *asked)
 {
     const tw_platform *platform = asked->machine->platform;
-    return platform && tw_fused_suits(asked) && (platform->n_cores > 1 || tw_several_is_needed(asked));
+    return platform && !asked->options->limits && tw_fused_suits(asked) &&
+           (platform->n_cores > 1 || tw_several_is_needed(asked));
 }
 
 bool tw_several_is_needed(const tw_request *asked)
@@ -43,7 +44,7 @@ static int64_t rate_of(const tw_platform *p, const char **name)
 }
 
 /* What passes into and out of memory 0 in any case takes its ports so long. What has to pass is the same on every core. */
-static tw_status find_bound(const tw_request *asked, tw_arena *scratch, tw_joint_search *search)
+tw_status tw_several_bound(const tw_request *asked, tw_arena *scratch, tw_joint_search *search)
 {
     const tw_platform *p = asked->machine->platform;
     tw_platform one = *p;
@@ -65,7 +66,7 @@ static tw_status write_search(const tw_request *asked, const tw_cores_found *fou
     *out = (tw_joint_search){
         .n_simulated = found->best.n_simulated, .n_cores = n, .alone = found->alone, .equal = found->equal};
     if (apart) out->apart = apart->sum;
-    return find_bound(asked, work->scratch, out);
+    return tw_several_bound(asked, work->scratch, out);
 }
 
 /* For energy and delay together the scale is that of the fastest plan. */
@@ -114,5 +115,5 @@ tw_status tw_several_find(const tw_request *asked, const tw_plan *apart, const t
     work->diag->deadline = NULL;
     status = tw_plan_build_joint(asked->model, asked->machine, mapping, search, work, out);
     work->diag->deadline = deadline;
-    return status == TW_OK ? tw_joint_polish(*out, &by, work, out) : status;
+    return status == TW_OK ? tw_joint_polish(*out, &by, NULL, work, out) : status;
 }

@@ -10,4 +10,6 @@ bool tw_several_is_needed(const tw_request *asked);
  * word, when there is neither. */
 TW_NODISCARD tw_status tw_several_find(const tw_request *asked, const tw_plan *apart, const tw_work *work,
                                        const tw_plan **out);
+/* Writes what no plan of the model on such a machine can be below, if that is known. */
+TW_NODISCARD tw_status tw_several_bound(const tw_request *asked, tw_arena *scratch, tw_joint_search *search);
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* A memory behind a slow link, so that groups pay. */
@@ -307,6 +308,191 @@ TEST(a_network_that_flattens_is_one_program_and_the_product_reads_what_was_store
     check_numbers(ctx, &b);
     CHECK_EQ(tw_network_plan_totals(b.groups)->n_programs, 1);
     tw_context_free(ctx);
+}
+
+/* ---- mapping files ---- */
+
+static void read_back(FILE *file, tw_text *out)
+{
+    char part[4096];
+    rewind(file);
+    for (size_t n; (n = fread(part, 1, sizeof part, file)) > 0;) tw_text_add(out, part, n);
+    fclose(file);
+}
+
+static tw_text mapping_of(tw_context *ctx, const tw_network_plan *plan)
+{
+    tw_text text = {0};
+    FILE *file = tmpfile();
+    CHECK_EQ(tw_network_print_mapping(ctx, plan, file), TW_OK);
+    read_back(file, &text);
+    return text;
+}
+
+/* The part of the document about programs: time, energy, groups, buffers with their addresses. What the search says of itself is left out. */
+static tw_text programs_of(tw_context *ctx, const tw_network_plan *plan)
+{
+    tw_text all = {0}, text = {0};
+    FILE *file = tmpfile();
+    CHECK_EQ(tw_network_print_json(ctx, plan, NULL, file), TW_OK);
+    read_back(file, &all);
+    const char *from = strstr(all.bytes, "\"programs\": ["), *to = from ? strstr(from, "\n  ]") : NULL;
+    for (const char *line = from; line && to && line < to;) {
+        size_t n = strcspn(line, "\n");
+        if (strncmp(line + strspn(line, " "), "\"group_search\"", 14) != 0) tw_text_add(&text, line, n + 1);
+        line += n + 1;
+    }
+    tw_text_release(&all);
+    return text;
+}
+
+/* Evaluates or, where `search` is not NULL, searches with a mapping file that has this text. */
+static tw_status plan_with(tw_context *ctx, const tw_network *network, const tw_machine *machine, const char *text,
+                           const tw_search_options *search, const tw_network_plan **out)
+{
+    char path[] = "/tmp/tw_join_XXXXXX.yaml";
+    FILE *file = fdopen(mkstemps(path, 5), "wb");
+    fputs(text, file);
+    fclose(file);
+    tw_status status = TW_OK;
+    if (search) {
+        tw_search_options own = *search;
+        status = tw_network_limits(ctx, network, machine, path, &own.limits);
+        if (status == TW_OK)
+            status = tw_network_search(ctx, network, machine, &(tw_network_search_options){.search = &own}, out);
+    } else {
+        status = tw_network_eval(ctx, network, machine, path, out);
+    }
+    for (int i = 0; i < tw_context_n_messages(ctx) && status != TW_OK; i++)
+        print_message("%s\n", tw_context_message(ctx, i));
+    unlink(path);
+    return status;
+}
+
+/* Whether a text has all lines of a group's entry, wherever they stand between others. */
+static bool has_text(const tw_text *text, const char *from, size_t n)
+{
+    char *part = strndup(from, n);
+    bool found = strstr(text->bytes, part) != NULL;
+    free(part);
+    return found;
+}
+
+/* Of the programs in a mapping file about every third group: with its tiles, or its operators alone. Nothing is resident. */
+static tw_text some_groups(const tw_text *all, uint64_t *seed, int *n)
+{
+    tw_text some = {0};
+    const char *line = strstr(all->bytes, "\nprograms:\n") + 1;
+    bool in_group = false, keeps = false, open = false;
+    tw_text_printf(&some, "programs:\n  - ");
+    while (*line) {
+        size_t len = strcspn(line, "\n");
+        bool begins = len > 8 && strncmp(line + 6, "- name:", 7) == 0;
+        if (len > 4 && strncmp(line + 2, "- ", 2) == 0 && strstr(line, "as_layers") == line + 4)
+            tw_text_printf(&some, "%.*s\n    ", (int)len - 4, line + 4);
+        if (len >= 11 && strncmp(line + 4, "groups:", 7) == 0) tw_text_printf(&some, "groups:\n");
+        if (begins) {
+            in_group = true;
+            keeps = tw_test_pick(seed, 0, 2) == 0;
+            open = keeps && tw_test_pick(seed, 0, 1);
+            *n += keeps;
+        } else if (len > 4 && line[4] != ' ') {
+            in_group = false;
+        }
+        bool of_open = begins || strncmp(line + 8, "ops:", 4) == 0;
+        if (in_group && keeps && (!open || of_open)) tw_text_printf(&some, "%.*s\n", (int)len, line);
+        line += len + (line[len] == '\n');
+    }
+    return some;
+}
+
+static tw_search_options quick(void)
+{
+    tw_search_options search = TW_SEARCH_OPTIONS_INIT;
+    search.n_threads = 1;
+    search.budget = 20000;
+    search.groups = true;
+    return search;
+}
+
+TEST(the_mapping_file_of_a_random_network_gives_the_same_programs_at_the_same_addresses)
+{
+    enum { CASES = 12 };
+    uint64_t seed = getenv("TW_SEED") ? strtoull(getenv("TW_SEED"), NULL, 10) : 1;
+    int n_programs = 0;
+    for (int i = 0; i < CASES; i++, seed++) {
+        tw_context *ctx = tw_context_new();
+        const tw_machine *machine;
+        const tw_network *network;
+        const tw_network_plan *plan, *again;
+        const tw_search_options search = quick();
+        tw_text graph = random_network(seed);
+        print_message("TW_SEED=%llu\n", (unsigned long long)seed);
+        CHECK_EQ(tw_machine_parse(ctx, "slow", seed % 2 ? slow : slow_large, &machine), TW_OK);
+        CHECK_EQ(open_graph(ctx, &graph, machine, &network), TW_OK);
+        CHECK_EQ(tw_network_search(ctx, network, machine, &(tw_network_search_options){.search = &search}, &plan),
+                 TW_OK);
+        n_programs += tw_network_plan_totals(plan)->n_programs;
+        tw_text mapping = mapping_of(ctx, plan), programs = programs_of(ctx, plan);
+        CHECK_EQ(plan_with(ctx, network, machine, mapping.bytes, NULL, &again), TW_OK);
+        tw_text second = mapping_of(ctx, again), same = programs_of(ctx, again);
+        CHECK_STR(second.bytes, mapping.bytes);
+        CHECK_STR(same.bytes ? same.bytes : "", programs.bytes ? programs.bytes : "");
+        CHECK_EQ(tw_network_plan_totals(again)->cycles, tw_network_plan_totals(plan)->cycles);
+        CHECK_EQ(tw_network_plan_totals(again)->energy_fj, tw_network_plan_totals(plan)->energy_fj);
+        CHECK_EQ(tw_network_plan_totals(again)->layers_cycles, tw_network_plan_totals(plan)->layers_cycles);
+        /* Given to the search, all of it is settled. */
+        CHECK_EQ(plan_with(ctx, network, machine, mapping.bytes, &search, &again), TW_OK);
+        CHECK_EQ(tw_network_plan_totals(again)->cycles, tw_network_plan_totals(plan)->cycles);
+        tw_text_release(&mapping);
+        tw_text_release(&programs);
+        tw_text_release(&second);
+        tw_text_release(&same);
+        tw_context_free(ctx);
+    }
+    CHECK(n_programs > CASES / 2);
+}
+
+TEST(a_search_keeps_the_groups_that_a_file_gives_and_its_programs_make_the_right_numbers)
+{
+    enum { CASES = 12 };
+    uint64_t seed = getenv("TW_SEED") ? strtoull(getenv("TW_SEED"), NULL, 10) : 1;
+    int n_planned = 0;
+    for (int i = 0; i < CASES; i++, seed++) {
+        tw_context *ctx = tw_context_new();
+        const tw_machine *machine;
+        const tw_network *network;
+        const tw_network_plan *plan, *forced;
+        const tw_search_options search = quick();
+        uint64_t draw = seed * 77;
+        int n = 0;
+        tw_text graph = random_network(seed);
+        print_message("TW_SEED=%llu\n", (unsigned long long)seed);
+        CHECK_EQ(tw_machine_parse(ctx, "slow", slow, &machine), TW_OK);
+        CHECK_EQ(open_graph(ctx, &graph, machine, &network), TW_OK);
+        CHECK_EQ(tw_network_search(ctx, network, machine, &(tw_network_search_options){.search = &search}, &plan),
+                 TW_OK);
+        tw_text all = mapping_of(ctx, plan);
+        tw_text some = strstr(all.bytes, "\nprograms:\n") ? some_groups(&all, &draw, &n) : (tw_text){0};
+        if (n > 0) {
+            tw_status status = plan_with(ctx, network, machine, some.bytes, &search, &forced);
+            CHECK(status == TW_OK || status == TW_INFEASIBLE); /* without what was resident it may not fit */
+            if (status == TW_OK) {
+                n_planned++;
+                tw_text found = mapping_of(ctx, forced);
+                for (const char *ops = some.bytes; (ops = strstr(ops, "\n        ops: ")); ops++)
+                    CHECK(has_text(&found, ops, strcspn(ops + 1, "\n") + 2));
+                for (const char *level = some.bytes; (level = strstr(level, "\n          - {at: ")); level++)
+                    CHECK(has_text(&found, level, strcspn(level + 1, "\n") + 2));
+                (void)run(ctx, forced);
+                tw_text_release(&found);
+            }
+        }
+        tw_text_release(&some);
+        tw_text_release(&all);
+        tw_context_free(ctx);
+    }
+    CHECK(n_planned >= CASES / 3);
 }
 
 /* ---- other people's networks ---- */

@@ -96,6 +96,24 @@ shows 13-fused-convolutions "$source"/examples/13-fused-convolutions/workload.ya
 shows 14-array-and-vector "$source"/examples/14-array-and-vector/workload.yaml "vector" "gelu.y"
 shows 15-resident "$source"/examples/15-resident/workload.yaml "resident" "conv2.w"
 
+# ---- some groups are given: the search finds the others, and keeps to these ----
+fused=("$source"/examples/13-fused-convolutions/workload.yaml -m "$source"/examples/13-fused-convolutions/machine.yaml)
+expect 0 plan "${fused[@]}" -o free
+cycles_of() { sed -nE "s/^  time +([0-9']+) cycles.*/\1/p" "$1" | tr -d "'"; }
+best=$(cycles_of out.txt)
+for op in $(sed -nE 's/.*name: ([a-z0-9]+), op.*/\1/p' "${fused[0]}"); do
+    echo "groups: [{ops: [$op]}]" >wish.yaml
+    expect 0 plan "${fused[@]}" --mapping=wish.yaml -o wished
+    says wished/mapping.yaml "ops: [$op]"
+    [ "$(cycles_of out.txt)" -ge "$best" ] || fail "with $op alone it takes $(cycles_of out.txt) cycles, less than the best, $best"
+done
+expect 0 plan "${fused[@]}" --mapping=free/mapping.yaml -o kept
+grep -q '^groups:' free/mapping.yaml && { cmp free/mapping.yaml kept/mapping.yaml || fail "groups that are given are changed"; }
+echo 'groups: [{ops: [conv1]}]' >wish.yaml
+expect 2 plan "${fused[@]}" --mapping=wish.yaml --layers; says err.txt "wish.yaml:1:10: error: groups are given, and a plan layer by layer (--layers) has none"
+expect 2 plan "$source"/examples/11-two-cores/workload.yaml -m "$source"/examples/11-two-cores/machine.yaml --mapping=wish.yaml
+says err.txt "wish.yaml:1:1: error: on several cores a search does not complete groups that are given: give all of them to 'eval'"
+
 # Plans of different kinds compare by what both have.
 expect 0 eval matmul:128x128x128,dtype=i8 -m kpu --mapping="$source"/examples/06-kpu/mapping.yaml -q -o kpu
 expect 0 compare 11-two-cores/plan.json kpu/plan.json; says out.txt cycles

@@ -96,6 +96,61 @@ diff -r one two >&2 || fail "two threads find something else"
 LC_ALL=C expect 0 plan "${digits[@]}" -o three
 diff -r one three >&2 || fail "files depend on the locale, or on the number of cores"
 
+# ---- programs of groups: the file reproduces them, gives some of them, or all ----
+joined=(digits.onnx -m "$source"/test/networks/slow-dram.yaml --dim=batch=1)
+expect 0 plan "${joined[@]}" -o joined
+says joined/mapping.yaml "programs:"
+says out.txt "1 program"
+expect 0 eval "${joined[@]}" --mapping=joined/mapping.yaml -o joined-again
+[ "$(cycles out.txt)" = "$(cycles joined/report.txt)" ] || fail "the programs of the file take $(cycles out.txt) cycles"
+cmp joined/mapping.yaml joined-again/mapping.yaml || fail "the programs change when they are written again"
+expect 0 verify "${joined[@]}" --mapping=joined/mapping.yaml
+says out.txt "as they are planned"
+expect 0 plan "${joined[@]}" --mapping=joined/mapping.yaml -o joined-again
+cmp joined/mapping.yaml joined-again/mapping.yaml || fail "the search changes what is given"
+echo 'programs: [{groups: [{ops: [conv2, conv3]}]}]' >two.yaml
+expect 1 plan "${joined[@]}" --mapping=two.yaml
+complains "two.yaml:1:22: infeasible: 'conv2' to 'conv3' are not searched as one group: 'sum3', outside, reads 'r2'"
+echo 'programs: [{groups: [{ops: [conv1, pool1]}]}]' >two.yaml
+expect 0 plan "${joined[@]}" --mapping=two.yaml -o joined-two
+says joined-two/mapping.yaml "ops: [conv1, pool1]"
+# refuses COMMAND PROGRAMS MESSAGE...: this is all that is said of a mapping file with these programs
+refuses() {
+    local command=$1 line
+    echo "programs: $2" >bad.yaml
+    [ "$command" = plan ] || sed '/^programs:/,$d' joined/mapping.yaml >>bad.yaml
+    shift 2
+    expect 2 "$command" "${joined[@]}" --mapping=bad.yaml
+    printf '%s\n' "$@" >wanted.txt
+    cmp wanted.txt err.txt || fail "a bad program is refused with: $(cat err.txt)"
+}
+refuses plan '[{groups: [{ops: [conv1, conv9]}]}]' "bad.yaml:1:36: error: the network has no step 'conv9'"
+refuses eval '[{groups: [{ops: [conv1, conv9]}]}]' "bad.yaml:1:36: error: the network has no step 'conv9'"
+refuses plan '[{groups: [{ops: [conv1, conv2]}]}]' \
+    "bad.yaml:1:36: error: 'conv2' does not stand right behind 'conv1': operators of a group do where a search completes the mapping"
+refuses plan '[{groups: [{ops: [conv1, pool1]}, {ops: [pool1]}]}]' "bad.yaml:1:52: error: operator 'pool1' is in group 'pool1' already"
+refuses plan '[{groups: [{ops: [conv2], unroll: {}}]}]' \
+    "bad.yaml:1:37: error: a group without 'levels' is searched: it has 'ops' and 'name' alone, no 'unroll'"
+refuses plan '[{groups: [{ops: [conv2]}], resident: {r2: sram}}]' \
+    "bad.yaml:1:54: error: 'r2' is resident, and 'conv2', which makes or reads it, is in no group with levels"
+refuses plan '[{groups: [{ops: [conv2, conv3]}], as_layers: [conv3]}]' \
+    "bad.yaml:1:57: error: 'conv3' is in a group with others, which share the axes of its tensors: it cannot have the loops of its layer"
+refuses plan '[{groups: [{ops: [conv2]}], steps: 3}]' "bad.yaml:1:39: error: unknown key 'steps' in program"
+refuses plan '[{groups: []}]' "bad.yaml:1:21: error: the groups name no step"
+refuses plan '[3]' "bad.yaml:1:12: error: program must be a map, found '3'"
+refuses eval '3' "bad.yaml:1:11: error: 'programs' must be a list"
+refuses eval '[{groups: [{ops: [conv1, pool1]}]}]' "bad.yaml:1:22: error: missing key 'levels' in group"
+refuses eval '[{groups: [{ops: [conv1], levels: [{at: sram}]}, {ops: [conv2], levels: [{at: sram}]}]}]' \
+    "bad.yaml:1:21: error: operator 'pool1' is in no group"
+refuses eval '[{groups: [{ops: [dense], levels: [{at: sram}]}, {ops: [softmax.exp], levels: [{at: sram}]}]}]' \
+    "bad.yaml:1:12: error: 'dense' and 'softmax.exp' cannot be in one program: no program goes on with 'softmax.exp'"
+echo 'groups: [{ops: [conv1]}]' >bad.yaml
+expect 2 plan "${joined[@]}" --mapping=bad.yaml; complains "bad.yaml:1:1: error: groups of a network stand in its 'programs'"
+expect 2 plan "${joined[@]}" --mapping=two.yaml --layers
+complains "two.yaml:1:1: error: groups are given, and a plan layer by layer (--layers) has none"
+expect 2 plan digits.onnx -m tick-10k --dim=batch=1 --mapping=two.yaml
+complains "two.yaml:1:1: error: machine 'tick-10k' is lockstep: only async machines have groups"
+
 # ---- the mapping reproduces; a part of it is kept to ----
 expect 0 eval "${digits[@]}" --mapping=one/mapping.yaml -o again
 [ "$(cycles out.txt)" = "$found" ] || fail "the mapping takes $(cycles out.txt), the plan $found cycles"
