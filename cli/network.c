@@ -84,8 +84,8 @@ static bool show(void *user, const tw_network_progress *now)
     memset(bar, '#', (size_t)full);
     bar[BAR] = 0;
     if (seconds_left(now) >= 1) snprintf(left, sizeof left, ", about %.0f s left", seconds_left(now));
-    snprintf(line, sizeof line, "%s [%s] %d/%d  %.1f s%s  %s", s->doing, bar, now->n_done, now->n_layers, now->seconds,
-             left, now->name);
+    snprintf(line, sizeof line, "%s [%s] %d/%d  %.1f s%s  %s", s->doing, bar, now->n_done, now->n_layers,
+             now->seconds, left, now->name);
     return progress_say(&s->progress, now->seconds, line);
 }
 

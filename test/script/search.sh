@@ -29,10 +29,11 @@ refused() {
     [ "$(head -1 err.txt)" = "tilewright plan: $text" ] || fail "'$*': $(head -1 err.txt), not '$text'"
 }
 words="latency (or cycles), ticks, energy, edp, traffic:NAME and peak:NAME"
-for word in beauty traffic traffic: peak peak: latency:l1 Latency ''; do
+for word in beauty traffic traffic: peak peak: latency:l1 ''; do
     refused "--objective takes some of $words, not '$word'" --objective="$word"
 done
 refused "--objective takes some of $words, not ''" --objective=latency,,energy
+refused "--objective takes some of $words, not 'Latency'; did you mean 'latency'?" --objective=Latency
 refused "--objective takes some of $words, not ''" --objective latency,
 refused "--objective has 'latency' twice; it takes different ones of $words" --objective=latency,energy,latency
 refused "--objective has 'cycles' twice; it takes different ones of $words" --objective=latency,cycles
