@@ -11,6 +11,7 @@
 #include "tilewright/paint.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +137,16 @@ static tw_status find_remedies(net_session *s)
     return TW_OK;
 }
 
+/* Every command of the programs is checked; a run on numbers checks them, too. */
+static tw_status check_programs(net_session *s)
+{
+    if (s->runs || tw_network_plan_totals(s->plan[0])->n_programs == 0) return TW_OK;
+    busy *b = busy_begin(s->options->quiet, "checking");
+    tw_status status = tw_network_check(s->ctx, s->plan[0], &s->verdict);
+    busy_end(b);
+    return status;
+}
+
 static tw_status evaluate(net_session *s, const tw_machine *machine, const char *mapping,
                           const tw_network_plan **out)
 {
@@ -162,6 +173,7 @@ static tw_status make_plans(net_session *s)
     tw_status status =
         o->mapping ? evaluate(s, s->machine, o->mapping, first) : search(s, s->network, s->machine, first);
     for (int i = 0; i < o->network.n_cores && status == TW_OK; i++) status = plan_core(s, o->network.core[i]);
+    if (status == TW_OK) status = check_programs(s);
     return status == TW_OK && o->explain ? find_remedies(s) : status;
 }
 
@@ -345,7 +357,10 @@ static tw_status draw_plot(net_session *s, FILE *out)
                                  .kind = plot->kind == PLOT_LOSSES ? TW_PLOT_LOSSES : TW_PLOT_GANTT,
                                  .image = plot->image,
                                  .width_mm = plot->width_mm,
-                                 .dpi = plot->dpi};
+                                 .dpi = plot->dpi,
+                                 .from = s->options->from,
+                                 .to = s->options->to};
+    if (plot->kind == PLOT_GANTT) return tw_network_plot_gantt(s->ctx, s->plan[0], &how, out);
     return tw_network_plot(s->ctx, s->plan, s->n_plans, &how, out);
 }
 
@@ -530,6 +545,19 @@ static tw_status print_stage(net_session *s, FILE *out)
     return status == TW_OK ? tw_machine_print_to(s->ctx, machine, out) : status;
 }
 
+/* The program that takes longest; NULL: there is none. */
+static const tw_plan *slowest_program(const tw_network_plan *plan, tw_network_part *out)
+{
+    const tw_plan *best = NULL;
+    for (int i = 0; i < tw_network_plan_n_parts(plan); i++) {
+        tw_network_part part = tw_network_plan_part(plan, i);
+        if (!part.plan || (best && tw_plan_summary(best)->cycles >= tw_plan_summary(part.plan)->cycles)) continue;
+        best = part.plan;
+        *out = part;
+    }
+    return best;
+}
+
 /* The layer whose steps take longest, -1: there is no plan. */
 static int slowest_layer(const tw_network_plan *plan)
 {
@@ -566,17 +594,44 @@ static tw_status find_hints(net_session *s)
     return status;
 }
 
+/* The same about the program that takes longest: its steps stand before each, unless it is all there is. */
+static tw_status find_program_hints(net_session *s)
+{
+    int n;
+    const tw_remedy *found;
+    tw_network_part part = {0};
+    tw_search_options search = s->options->search;
+    const tw_plan *program = slowest_program(s->plan[0], &part);
+    if (!s->options->print.brief || s->options->explain || progress_was_stopped()) return TW_OK;
+    bool all = tw_plan_summary(program)->cycles == tw_network_plan_totals(s->plan[0])->cycles;
+    tw_search_options_aim(s->machine, &search);
+    tw_status status = tw_plan_hints(s->ctx, program, &search, &found, &n);
+    for (int i = 0; status == TW_OK && i < n && i < NET_HINTS; i++) {
+        s->hint[i] = found[i];
+        s->n_hints = i + 1;
+        if (all) continue;
+        if (asprintf(&s->hint_change[i], "steps %d to %d alone, %s", part.first_step,
+                     part.first_step + part.n_steps - 1, found[i].change) < 0)
+            return TW_ERR_NOMEM;
+        s->hint[i].change = s->hint_change[i];
+    }
+    return status;
+}
+
 static tw_status print_it(net_session *s, FILE *out)
 {
     const cli_options *o = s->options;
     if (o->dump) return print_stage(s, out);
+    if (o->view == VIEW_EVENTS) return tw_network_print_events(s->ctx, s->plan[0], o->format, o->engine, out);
+    if (o->view == VIEW_GANTT) return tw_network_print_gantt(s->ctx, s->plan[0], o->from, o->to, &o->print, out);
     if (o->json) return print_json_file(s, out);
     if (o->quiet) return TW_OK;
     if (o->plot.file) return TW_OK; /* which say_where tells */
     tw_print_options how = o->print;
     how.remedy = s->summed;
     how.n_remedies = s->n_remedies;
-    tw_status status = find_hints(s);
+    bool programs = tw_network_plan_totals(s->plan[0])->n_programs > 0;
+    tw_status status = programs ? find_program_hints(s) : find_hints(s);
     if (status != TW_OK) return status;
     how.hint = s->n_hints > 0 ? s->hint : NULL;
     how.n_hints = s->n_hints;
@@ -588,13 +643,14 @@ static void say_where(const void *user, FILE *out)
     const char *name[N_FILES];
     int n = 0;
     const net_session *s = user;
+    if (s->options->view != VIEW_NONE) out = stderr; /* what is printed is data, or a chart alone */
     int results = s->verdict ? s->verdict->n_outputs : 0;
     bool picture = s->options->plot.file && !s->options->json && !s->options->dump && !s->options->quiet;
     if (picture) output_say_file(s->options->plot.file, out);
     if (s->options->trace && !s->options->quiet) output_say_file(s->options->trace, out);
     const advice advised = advice_of(s);
     if (s->options->folder && !s->options->dump && !s->options->plot.file) advice_drop_old(&advised);
-    if (!s->options->folder || s->options->quiet || s->options->dump) return;
+    if (!s->options->folder || s->options->quiet || s->options->dump || s->options->view != VIEW_NONE) return;
     for (int i = 0; i < N_FILES; i++)
         if (!s->left_out[i]) name[n++] = files[i].name;
     if (out != stderr) fputc('\n', out);
@@ -616,7 +672,7 @@ static int print(net_session *s)
 static const char *unfit_option(const net_session *s)
 {
     const cli_options *o = s->options;
-    if (o->view != VIEW_NONE) return "--events, --gantt, --injection and --symbolic";
+    if (o->view == VIEW_INJECTION || o->view == VIEW_SYMBOLIC) return "--injection and --symbolic";
     if (is_stage(s, "layout") || is_stage(s, "program") || is_stage(s, "timeline"))
         return "--dump=layout, program and timeline";
     if (o->explain && o->mapping) return "--explain of a given mapping";
@@ -666,11 +722,26 @@ static int judge(const net_session *s)
     return EXIT_INFEASIBLE;
 }
 
+/* The cycles that were asked for, against those that there are. */
+static int check_cycles(const net_session *s)
+{
+    const cli_options *o = s->options;
+    int64_t end = tw_network_plan_totals(s->plan[0])->cycles;
+    bool asked = o->view == VIEW_GANTT || o->plot.kind == PLOT_GANTT;
+    if (!asked || ((o->from == 0 || o->from < end) && o->to <= end)) return EXIT_DONE;
+    fprintf(stderr, "tilewright: --cycles %s at %" PRId64 ", but the plan ends at cycle %" PRId64 "\n",
+            o->from >= end ? "begins" : "ends", o->from >= end ? o->from : o->to, end);
+    return EXIT_USAGE;
+}
+
 /* Files and the report; a plan that is not complete is shown all the same. */
 static int report(net_session *s)
 {
+    int bad = check_cycles(s);
+    if (bad != EXIT_DONE) return bad;
     limit_apply_grace(s->ctx, s->options->search.time_limit);
-    int code = s->options->dump ? EXIT_DONE : s->options->plot.file ? write_plot(s) : write_files(s);
+    bool prints = s->options->dump || s->options->view != VIEW_NONE; /* that alone is asked for */
+    int code = prints ? EXIT_DONE : s->options->plot.file ? write_plot(s) : write_files(s);
     if (code == EXIT_DONE && !s->options->dump) code = write_trace(s);
     limit_apply(s->ctx, 0); /* whatever there is is printed */
     if (code == EXIT_DONE) code = print(s);

@@ -16,7 +16,8 @@ static const char *const kind_words[] = {[PLOT_GANTT - 1] = "gantt",       [PLOT
 static const struct argp_option plot_options[] = {
     {0, 0, 0, 0, "Instead of the report, a picture (docs/plots.md):", 6},
     {"plot", KEY_PLOT, "KIND", 0,
-     "gantt, buffers, roofline, traffic, losses, pareto (with --pareto); of networks losses or costs; -o names its "
+     "gantt, buffers, roofline, traffic, losses, pareto (with --pareto); of networks gantt, losses or costs; -o "
+     "names its "
      "file: x.png, x.svg or x.pdf",
      0},
     {"plot-width", KEY_WIDTH, "MM", 0, "width of the picture in millimetres; default 85, a column of a paper", 0},
@@ -46,8 +47,8 @@ static bool has_other_view(const cli_options *o) { return o->json || o->dump || 
 static void check_workload(const struct argp_state *state, const cli_options *o)
 {
     bool network = tw_network_is_path(o->workload);
-    if (network && o->plot.kind != PLOT_COSTS && o->plot.kind != PLOT_LOSSES)
-        argp_error(state, "--plot=%s is of single operators; of networks there are --plot=losses and --plot=costs",
+    if (network && o->plot.kind != PLOT_COSTS && o->plot.kind != PLOT_LOSSES && o->plot.kind != PLOT_GANTT)
+        argp_error(state, "--plot=%s is of single operators; of networks there are gantt, losses and costs",
                    word_of(&o->plot));
     if (network && o->plot.op) argp_error(state, "--plot-op is of workloads, not of networks");
     if (!network && o->plot.kind == PLOT_COSTS)

@@ -247,8 +247,9 @@ typedef struct tw_network_verdict {
     bool stopped;                       /* time was up: the others were not reached                            */
     int n_outputs;
     const tw_network_data *output; /* what the programs computed                                          */
-    int n_programs;                /* parts that were run as one program                                  */
-    const char *program_why_not;   /* a part was run step by step instead, by the plans of layers; NULL: none */
+    int n_programs;                /* parts that were run as one program, or checked                      */
+    int64_t n_commands; /* of tw_network_check: commands of programs that were checked; `step` is NULL then */
+    const char *program_why_not; /* a part was run step by step instead, by the plans of layers; NULL: none */
 } tw_network_verdict;
 typedef struct tw_network_run_options {
     size_t size;
@@ -270,6 +271,11 @@ TW_API TW_NODISCARD tw_status tw_network_run_check(tw_context *ctx, const tw_net
  * the operator. Weights are read from the file now. TW_WRONG: a fault or a tensor that differs. */
 TW_API TW_NODISCARD tw_status tw_network_run(tw_context *ctx, const tw_network_plan *plan,
                                              const tw_network_run_options *options, const tw_network_verdict **out);
+
+/* Checks every command of the plan's programs, as tw_plan_verify does; nothing is run on numbers, weights are not needed. What steps by their layers do is not looked at.
+ * The verdict has no steps. TW_WRONG: a fault, which is in a message. */
+TW_API TW_NODISCARD tw_status tw_network_check(tw_context *ctx, const tw_network_plan *plan,
+                                               const tw_network_verdict **out);
 
 /* ---- printing ---- */
 
@@ -295,7 +301,18 @@ TW_API TW_NODISCARD tw_status tw_network_print_html(tw_context *ctx, const tw_ne
 /* The same with what else is known. */
 TW_API TW_NODISCARD tw_status tw_network_print_page(tw_context *ctx, const tw_network_plan *const *plan,
                                                     int n_plans, const tw_network_document *document, FILE *out);
-/* As tw_plan_print_trace: all steps that have a plan, one after the other. */
+/* The timeline of a network: its programs, and between them steps by the plans of their layers, one after the other. Commands as
+ * tw_plan_print_events writes them, with cycles of the network; CSV has one kind of rows, so that a network of both kinds has none. */
+TW_API TW_NODISCARD tw_status tw_network_print_events(tw_context *ctx, const tw_network_plan *plan,
+                                                      tw_format format, const char *engine, FILE *out);
+/* The engines over time, a chart for each program and for each step between them; of those in cycles [from, to) of the network, to 0: its end. */
+TW_API TW_NODISCARD tw_status tw_network_print_gantt(tw_context *ctx, const tw_network_plan *plan, int64_t from,
+                                                     int64_t to, const tw_print_options *options, FILE *out);
+/* As tw_plan_plot draws TW_PLOT_GANTT: of the program, or of the steps between programs, that cycle options->from is in; from and to both 0: of those
+ * that take longest. */
+TW_API TW_NODISCARD tw_status tw_network_plot_gantt(tw_context *ctx, const tw_network_plan *plan,
+                                                    const tw_plot_options *options, FILE *out);
+/* As tw_plan_print_trace: the whole timeline. */
 TW_API TW_NODISCARD tw_status tw_network_print_trace(tw_context *ctx, const tw_network_plan *plan,
                                                      tw_trace_format format, bool gzip, FILE *out);
 /* A mapping file that tw_network_eval and partial mappings read. */

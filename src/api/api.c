@@ -3,6 +3,7 @@
 #include "advise/remedy.h"
 #include "advise/whynot.h"
 #include "api/options.h"
+#include "api/trace.h"
 #include "emit/best.h"
 #include "emit/quidditch.h"
 #include "input/tree.h"
@@ -541,7 +542,7 @@ tw_status tw_plan_print_events(tw_context *ctx, const tw_plan *plan, tw_format f
                                FILE *out)
 {
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_report_events(plan, format, engine, ctx->scratch, &ctx->diag, out);
+    tw_status status = tw_report_events(plan, NULL, format, engine, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -559,16 +560,25 @@ tw_status tw_plan_print_gantt(tw_context *ctx, const tw_plan *plan, int op, int6
     return status;
 }
 
-tw_status tw_plan_print_trace(tw_context *ctx, const tw_plan *plan, tw_trace_format format, bool gzip, FILE *out)
+tw_status tw_context_print_trace(tw_context *ctx, const tw_slice_source *source, tw_trace_format format, bool gzip,
+                                 FILE *out)
 {
-    tw_arena_mark mark = tw_arena_save(ctx->scratch);
     FILE *to = gzip ? tw_gzip_open(out) : out;
     if (!to) return TW_ERR_NOMEM;
-    tw_status status = format == TW_TRACE_CHROME ? tw_report_chrome(plan, ctx->scratch, &ctx->diag, to)
-                                                 : tw_report_perfetto(plan, ctx->scratch, &ctx->diag, to);
-    tw_arena_rewind(ctx->scratch, mark);
+    tw_status status = format == TW_TRACE_CHROME ? tw_report_chrome(source, ctx->scratch, &ctx->diag, to)
+                                                 : tw_report_perfetto(source, ctx->scratch, &ctx->diag, to);
     bool lost = gzip && (fclose(to) != 0 || fflush(out) != 0);
     return lost && status == TW_OK ? tw_diag_io(&ctx->diag, (tw_loc){0}, "cannot write the trace") : status;
+}
+
+tw_status tw_plan_print_trace(tw_context *ctx, const tw_plan *plan, tw_trace_format format, bool gzip, FILE *out)
+{
+    char title[TW_SLICE_TEXT];
+    const tw_slice_source source = tw_slices_of_plan(plan, title);
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_context_print_trace(ctx, &source, format, gzip, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
 }
 
 tw_status tw_plan_plot(tw_context *ctx, const tw_plan *plan, const tw_plot_options *options, FILE *out)

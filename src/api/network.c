@@ -1,6 +1,7 @@
 /* src/api/network.c - the public functions of networks: see tilewright/network.h. */
 #include "advise/network_remedy.h"
 #include "api/options.h"
+#include "api/trace.h"
 #include "plan/network_mapping.h"
 #include "report/plot/plot.h"
 #include "report/report.h"
@@ -8,7 +9,6 @@
 
 #include "mapping/mapping.h"
 #include "report/page/page.h"
-#include "report/trace/perfetto.h"
 
 #include <errno.h>
 #include <math.h>
@@ -305,6 +305,39 @@ tw_status tw_network_run(tw_context *ctx, const tw_network_plan *plan, const tw_
     return status;
 }
 
+/* Without points that may be executed nothing is. */
+static tw_status check_program(tw_context *ctx, const tw_plan *plan, tw_network_verdict *out)
+{
+    static const tw_verify_options options = {.max_macs = 1, .max_instructions = INT64_MAX};
+    const tw_verdict *one;
+    const tw_work work = tw_context_work(ctx);
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_plan_judge(plan, 0, &options, &work, &one);
+    tw_arena_rewind(ctx->scratch, mark);
+    if (status != TW_OK && status != TW_WRONG) return status;
+    if (one->first_fault)
+        (void)tw_diag_error(&ctx->diag, (tw_loc){0}, "a program of the plan is wrong: %s", one->first_fault);
+    out->n_programs++;
+    out->n_commands += plan->sum.instructions;
+    out->n_wrong += one->first_fault != NULL;
+    return TW_OK;
+}
+
+tw_status tw_network_check(tw_context *ctx, const tw_network_plan *plan, const tw_network_verdict **out)
+{
+    tw_network_verdict *verdict;
+    TW_ALLOC(ctx->arena, verdict, 1);
+    for (int i = 0; i < plan->n_parts && !verdict->stopped; i++) {
+        if (!plan->part[i].plan) continue;
+        tw_status status = check_program(ctx, plan->part[i].plan, verdict);
+        verdict->stopped = status == TW_STOPPED;
+        if (status != TW_STOPPED) TW_TRY(status);
+    }
+    if (verdict->stopped) tw_context_clear_messages(ctx);
+    *out = verdict;
+    return verdict->n_wrong > 0 ? TW_WRONG : TW_OK;
+}
+
 /* ---- printing ---- */
 
 tw_status tw_network_print_text(tw_context *ctx, const tw_network_plan *plan, const tw_network_verdict *verdict,
@@ -335,11 +368,150 @@ tw_status tw_network_print_document(tw_context *ctx, const tw_network_plan *plan
 tw_status tw_network_print_trace(tw_context *ctx, const tw_network_plan *plan, tw_trace_format format, bool gzip,
                                  FILE *out)
 {
-    tw_plan steps;
-    tw_arena *arena = tw_arena_new();
-    tw_status status = arena ? tw_network_as_plan(plan, arena, &ctx->diag, &steps) : TW_ERR_NOMEM;
-    if (status == TW_OK) status = tw_plan_print_trace(ctx, &steps, format, gzip, out);
-    tw_arena_free(arena);
+    tw_slice_source source;
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_network_slices(plan, ctx->scratch, &ctx->diag, &source);
+    if (status == TW_OK) status = tw_context_print_trace(ctx, &source, format, gzip, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+/* ---- the timeline ---- */
+
+/* Whether some sections are programs, and others steps. */
+static bool is_mixed(const tw_network_section *s, int n)
+{
+    for (int i = 1; i < n; i++)
+        if (!s[i].plan.joint != !s[0].plan.joint) return true;
+    return false;
+}
+
+static tw_status print_events(tw_context *ctx, const tw_network_plan *plan, tw_format format, const char *engine,
+                              FILE *out)
+{
+    const tw_network_section *s;
+    tw_event_origin origin = {.follows = true};
+    int n;
+    TW_TRY(tw_network_sections(plan, ctx->scratch, &ctx->diag, &s, &n));
+    if (format == TW_FORMAT_CSV && is_mixed(s, n))
+        return tw_diag_error(
+            &ctx->diag, (tw_loc){0},
+            "the network has programs and steps between them, whose events differ: write them as jsonl");
+    for (int i = 0; i < n; i++) {
+        origin.cycle = s[i].begin_cycle;
+        TW_TRY(tw_report_events(&s[i].plan, &origin, format, engine, ctx->scratch, &ctx->diag, out));
+        origin.number += s[i].n_commands;
+    }
+    return TW_OK;
+}
+
+tw_status tw_network_print_events(tw_context *ctx, const tw_network_plan *plan, tw_format format,
+                                  const char *engine, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = print_events(ctx, plan, format, engine, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+/* The part of [from, to) that is in [begin, begin + cycles), counted from there; empty: none is. */
+static tw_span part_of(int64_t from, int64_t to, int64_t begin, int64_t cycles)
+{
+    return (tw_span){tw_clamp(from - begin, 0, cycles), tw_clamp(to - begin, 0, cycles)};
+}
+
+/* "steps 0..84 from cycle 0: 14 groups" */
+static void print_title(const tw_network_section *s, FILE *out)
+{
+    fprintf(out, "%s%d", s->n_steps > 1 ? "steps " : "step ", s->first_step);
+    if (s->n_steps > 1) fprintf(out, "..%d", s->first_step + s->n_steps - 1);
+    fprintf(out, " from cycle %" PRId64, s->begin_cycle);
+    if (s->plan.joint)
+        fprintf(out, ", a program of %d group%s", s->plan.mapping->n_groups,
+                s->plan.mapping->n_groups == 1 ? "" : "s");
+    fputc('\n', out);
+}
+
+/* Steps that are shown have a chart each. */
+static tw_status print_steps(tw_context *ctx, const tw_network_section *s, tw_span cycles,
+                             const tw_print_options *options, FILE *out)
+{
+    int64_t begin = 0;
+    for (int i = 0; i < s->plan.model->n_ops; i++) {
+        int64_t own = s->plan.op[i].timeline.sum.cycles;
+        tw_span part = part_of(cycles.lo, cycles.hi, begin, own);
+        begin += own;
+        if (tw_span_len(part) == 0) continue;
+        fprintf(out, "%s, from cycle %" PRId64 "\n", s->plan.model->op[i].name, s->begin_cycle + begin - own);
+        TW_TRY(tw_report_gantt(&s->plan.op[i], part, options, ctx->scratch, &ctx->diag, out));
+    }
+    return TW_OK;
+}
+
+static tw_status print_gantt(tw_context *ctx, const tw_network_plan *plan, int64_t from, int64_t to,
+                             const tw_print_options *options, FILE *out)
+{
+    const tw_network_section *s;
+    const char *gap = "";
+    int n;
+    TW_TRY(tw_network_sections(plan, ctx->scratch, &ctx->diag, &s, &n));
+    for (int i = 0; i < n; i++) {
+        tw_span part = part_of(from, to > 0 ? to : INT64_MAX / 2, s[i].begin_cycle, s[i].plan.sum.cycles);
+        if (tw_span_len(part) == 0) continue;
+        fputs(gap, out);
+        gap = "\n";
+        print_title(&s[i], out);
+        TW_TRY(s[i].plan.joint ? tw_report_joint_gantt(&s[i].plan, part, options, ctx->scratch, &ctx->diag, out)
+                               : print_steps(ctx, &s[i], part, options, out));
+    }
+    return TW_OK;
+}
+
+tw_status tw_network_print_gantt(tw_context *ctx, const tw_network_plan *plan, int64_t from, int64_t to,
+                                 const tw_print_options *options, FILE *out)
+{
+    tw_print_options own;
+    TW_TRY(tw_print_options_take(options, &ctx->diag, &own));
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_needs_async(plan->machine, "charts of their engines", &ctx->diag);
+    if (status == TW_OK) status = print_gantt(ctx, plan, from, to, &own, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+/* The section that the cycles are of, and their part of it. */
+static const tw_network_section *choose_section(const tw_network_section *s, int n, tw_plot_options *options)
+{
+    const tw_network_section *best = &s[0];
+    bool any = options->from > 0 || options->to > 0;
+    for (int i = 1; i < n; i++)
+        if (any ? s[i].begin_cycle <= options->from : s[i].plan.sum.cycles > best->plan.sum.cycles) best = &s[i];
+    if (!any) return best;
+    tw_span part = part_of(options->from, options->to > 0 ? options->to : INT64_MAX / 2, best->begin_cycle,
+                           best->plan.sum.cycles);
+    options->from = part.lo;
+    options->to = part.hi;
+    return best;
+}
+
+static tw_status plot_gantt(tw_context *ctx, const tw_network_plan *plan, tw_plot_options *options, FILE *out)
+{
+    const tw_network_section *s;
+    int n;
+    TW_TRY(tw_network_sections(plan, ctx->scratch, &ctx->diag, &s, &n));
+    options->kind = TW_PLOT_GANTT;
+    s = choose_section(s, n, options);
+    return tw_report_plot(&s->plan, options, ctx->painter, ctx->scratch, &ctx->diag, out);
+}
+
+tw_status tw_network_plot_gantt(tw_context *ctx, const tw_network_plan *plan, const tw_plot_options *options,
+                                FILE *out)
+{
+    tw_plot_options own;
+    TW_TRY(tw_plot_options_take(options, &ctx->diag, &own));
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = plot_gantt(ctx, plan, &own, out);
+    tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
 

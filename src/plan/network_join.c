@@ -216,6 +216,8 @@ static tw_status build_stretch(const tw_network *net, const tw_work *work, tw_st
     table t = {.graph = graph, .arena = arena, .room = s->n * TW_MAX_OPERANDS * 3 + 1};
     tw_op *op, *alone;
     if (!(t.names = tw_table_new(sizeof(int), work->scratch))) return TW_ERR_NOMEM;
+    const char *slash = strrchr(net->file->path, '/'), *name;
+    TW_TRY(tw_label_of(slash ? slash + 1 : net->file->path, t.names, arena, &name));
     TW_ALLOC(arena, t.tensor, t.room);
     TW_ALLOC(arena, t.graph_of, t.room);
     TW_ALLOC(work->scratch, t.root, graph->n_tensors + 1);
@@ -229,7 +231,7 @@ static tw_status build_stretch(const tw_network *net, const tw_work *work, tw_st
         TW_TRY(copy_op(&t, step, net->label[s->first + i], &alone[i]));
     }
     mark_ends(&t, s);
-    s->model = (tw_model){"network", t.n, t.tensor, s->n, op};
+    s->model = (tw_model){name, t.n, t.tensor, s->n, op};
     s->alone = alone;
     s->graph_of = t.graph_of;
     return TW_OK;

@@ -13,9 +13,14 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
                          tw_arena *scratch, tw_diag *diag, FILE *out);
 tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
                          tw_arena *scratch, tw_diag *diag, FILE *out);
-/* Async machines: one line per command; `engine` NULL: of all. */
-tw_status tw_report_events(const tw_plan *plan, tw_format format, const char *engine, tw_arena *scratch,
-                           tw_diag *diag, FILE *out);
+/* Where the events of a plan begin on the timeline of a network. */
+typedef struct tw_event_origin {
+    int64_t cycle, number; /* of the first one                                                        */
+    bool follows;          /* it is there: operators follow each other, each does not begin at cycle 0 */
+} tw_event_origin;
+/* Async machines: one line per command; `engine` NULL: of all; `origin` NULL: the plan is all there is. */
+tw_status tw_report_events(const tw_plan *plan, const tw_event_origin *origin, tw_format format, const char *engine,
+                           tw_arena *scratch, tw_diag *diag, FILE *out);
 /* Async machines: the operator in these cycles; their end 0: its own. */
 tw_status tw_report_gantt(const tw_op_plan *plan, tw_span cycles, const tw_print_options *options,
                           tw_arena *scratch, tw_diag *diag, FILE *out);

@@ -1,5 +1,6 @@
 /* test/networks/test_join.c - networks as programs of groups: never slower than layer by layer, and the same numbers. */
 #include "pb.h"
+#include "report/facts/losses.h"
 #include "tilewright/network.h"
 #include "tw_test.h"
 
@@ -228,6 +229,23 @@ static const tw_network_verdict *run(tw_context *ctx, const tw_network_plan *pla
     return verdict;
 }
 
+/* The waterfall of a network is that of its programs, and ends at its time. */
+static void check_losses(const tw_network_plan *plan)
+{
+    tw_arena *arena = tw_arena_new();
+    tw_losses all, layers;
+    int64_t sum = 0, kinds = 0;
+    CHECK_EQ(tw_losses_of_network(plan, arena, &all), TW_OK);
+    CHECK_EQ(tw_losses_of_layers(plan, arena, &layers), TW_OK);
+    for (int i = 0; i < all.n; i++) sum += all.part[i].cycles;
+    for (int k = 0; k < TW_N_LOSSES; k++) kinds += all.of[k];
+    CHECK_EQ(all.cycles, tw_network_plan_totals(plan)->cycles);
+    CHECK_EQ(all.peak + sum, all.cycles);
+    CHECK_EQ(all.peak + kinds, all.cycles);
+    CHECK_EQ(layers.cycles, tw_network_plan_totals(plan)->layers_cycles);
+    tw_arena_free(arena);
+}
+
 /* Every step is run, every program as it is planned, and the results are those of layer by layer. */
 static void check_numbers(tw_context *ctx, const both *b)
 {
@@ -257,6 +275,8 @@ TEST(a_random_network_in_groups_is_never_slower_and_makes_the_same_numbers)
         CHECK_EQ(open_graph(ctx, &graph, machine, &network), TW_OK);
         both b = plan_both(ctx, network, machine);
         check_never_slower(&b);
+        check_losses(b.groups);
+        check_losses(b.layers);
         check_numbers(ctx, &b);
         const tw_network_totals *t = tw_network_plan_totals(b.groups);
         n_programs += t->n_programs;

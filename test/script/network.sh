@@ -114,6 +114,38 @@ complains "two.yaml:1:22: infeasible: 'conv2' to 'conv3' are not searched as one
 echo 'programs: [{groups: [{ops: [conv1, pool1]}]}]' >two.yaml
 expect 0 plan "${joined[@]}" --mapping=two.yaml -o joined-two
 says joined-two/mapping.yaml "ops: [conv1, pool1]"
+# ---- its timeline: programs, and the steps between them ----
+total=$(cycles joined/report.txt | tr -d "'")
+expect 0 plan "${joined[@]}" --events >/dev/null
+commands=$(wc -l <out.txt)
+python3 - out.txt "$total" <<'EOF' || fail "events are not those of the timeline"
+import json, sys
+events = [json.loads(line) for line in open(sys.argv[1])]
+assert [e["number"] for e in events] == list(range(len(events)))
+assert max(e["busy_end"] for e in events) == int(sys.argv[2]), max(e["busy_end"] for e in events)
+assert {"group" in e for e in events} == {True, False}
+EOF
+expect 2 plan "${joined[@]}" --events=csv; says err.txt "write them as jsonl"
+expect 0 plan "${joined[@]}" --gantt; narrow out.txt; says out.txt "steps 0..7 from cycle 0, a program of 2 groups"; says out.txt "softmax.exp, from cycle"
+expect 0 plan "${joined[@]}" --gantt --cycles=0:100; lacks out.txt softmax
+expect 64 plan "${joined[@]}" --gantt --cycles=0:$((total + 1)); says err.txt "the plan ends at cycle $total"
+expect 0 plan "${joined[@]}" --plot=gantt -o joined.svg; says joined.svg "</svg>"
+expect 0 plan "${joined[@]}" --trace=joined.json -q -o traced
+python3 - joined.json "$total" "$commands" <<'EOF' || fail "the trace is not that of the timeline"
+import json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+slices = [e for e in events if e["ph"] == "X"]
+assert round(1000 * max(e["ts"] + e["dur"] for e in slices)) == int(sys.argv[2]) # a cycle is a nanosecond
+assert sum(e["cat"].split()[0] in ("load", "store", "execute", "fill", "add") for e in slices) == int(sys.argv[3])
+assert len({e["args"]["name"] for e in events if e.get("name") == "thread_name"}) == sum(e.get("name") == "thread_name" for e in events)
+EOF
+python3 - joined/plan.json <<'EOF' || fail "the waterfall does not add up"
+import json, sys
+totals = json.load(open(sys.argv[1]))["totals"]
+for losses, cycles in ((totals["losses"], totals["cycles"]), (totals["layers"]["losses"], totals["layers"]["cycles"])):
+    assert losses["peak"] + sum(part["cycles"] for part in losses["parts"]) == losses["cycles"] == cycles
+EOF
+
 # refuses COMMAND PROGRAMS MESSAGE...: this is all that is said of a mapping file with these programs
 refuses() {
     local command=$1 line
@@ -230,7 +262,7 @@ done
 cp digits.onnx 'a "b" c.onnx'; expect 0 plan 'a "b" c.onnx' -m snitch --core=kpu --dim=batch=1 -o quoted
 valid_json quoted/plan.json; says quoted/costs.svg "a &quot;b&quot; c.onnx"
 for arguments in --dim=batch --dim==1 --dim=batch=-1 --dim=batch=x --input-shape=image --input-shape=image=1x --fill=image=x \
-    '--input-shape=image=1x1x28x28 --input-shape=image=2x1x28x28' '--fill=image=1 --fill=image=2' --gantt --map \
+    '--input-shape=image=1x1x28x28 --input-shape=image=2x1x28x28' '--fill=image=1 --fill=image=2' --symbolic --map \
     --dump=layout '--objective=latency,energy --pareto'; do
     # shellcheck disable=SC2086
     expect 64 plan digits.onnx -m snitch $arguments

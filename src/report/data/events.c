@@ -15,6 +15,7 @@ typedef struct writer {
     const tw_program *program;
     int engine;     /* -1: all */
     int64_t offset; /* commands of the operators before */
+    int64_t begin;  /* cycle that is added to those of this one */
     int64_t n;      /* and of this one so far           */
     tw_csv_loops loops;
     FILE *out;
@@ -92,9 +93,9 @@ static void write_json(const writer *w, const tw_rowset *row, const tw_action *a
     tw_json_key_string(&j, "from", a->from);
     tw_json_key_string(&j, "to", a->to);
     tw_json_key_int(&j, "units", s.units);
-    tw_json_key_int(&j, "start", a->start_cycle);
-    tw_json_key_int(&j, "end", a->end_cycle);
-    tw_json_key_int(&j, "busy_end", a->busy_end);
+    tw_json_key_int(&j, "start", w->begin + a->start_cycle);
+    tw_json_key_int(&j, "end", w->begin + a->end_cycle);
+    tw_json_key_int(&j, "busy_end", w->begin + a->busy_end);
     tw_json_key_string(&j, "wait", tw_wait_name(a->wait));
     tw_json_key_int(&j, "waited", a->waited);
     tw_json_key_bool(&j, "partial", s.partial);
@@ -131,8 +132,8 @@ static void write_csv(const writer *w, const tw_rowset *row, const tw_action *a)
     write_csv_tiles(w, &s);
     tw_csv_put_indices(&w->loops, w->program->op, a->index, w->out);
     fprintf(w->out, ",%s,%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%" PRId64 ",%s\n", a->from, a->to,
-            s.units, a->start_cycle, a->end_cycle, a->busy_end, tw_wait_name(a->wait), a->waited,
-            s.partial ? "true" : "false");
+            s.units, w->begin + a->start_cycle, w->begin + a->end_cycle, w->begin + a->busy_end,
+            tw_wait_name(a->wait), a->waited, s.partial ? "true" : "false");
 }
 
 /* ---- the walk ---- */
@@ -168,11 +169,16 @@ static tw_status walk_op(writer *w, int op, bool csv, tw_arena *scratch, tw_diag
     return status;
 }
 
-static tw_status walk_ops(writer *w, bool csv, tw_arena *scratch, tw_diag *diag)
+static tw_status walk_ops(writer *w, const tw_event_origin *origin, bool csv, tw_arena *scratch, tw_diag *diag)
 {
+    w->begin = origin->cycle;
+    w->offset = origin->number;
     TW_TRY(tw_csv_loops_init(&w->loops, w->plan->model, scratch));
     if (csv) write_csv_head(w);
-    for (int i = 0; i < w->plan->model->n_ops; i++) TW_TRY(walk_op(w, i, csv, scratch, diag));
+    for (int i = 0; i < w->plan->model->n_ops; i++) {
+        TW_TRY(walk_op(w, i, csv, scratch, diag));
+        if (origin->follows) w->begin += w->plan->op[i].timeline.sum.cycles;
+    }
     return TW_OK;
 }
 
@@ -203,17 +209,19 @@ static tw_status find_engine(const tw_plan *plan, const char *name, tw_diag *dia
     return status;
 }
 
-tw_status tw_report_events(const tw_plan *plan, tw_format format, const char *engine, tw_arena *scratch,
-                           tw_diag *diag, FILE *out)
+tw_status tw_report_events(const tw_plan *plan, const tw_event_origin *origin, tw_format format, const char *engine,
+                           tw_arena *scratch, tw_diag *diag, FILE *out)
 {
+    static const tw_event_origin none = {0};
     writer w = {.plan = plan, .out = out};
     bool csv = format == TW_FORMAT_CSV;
     TW_TRY(tw_report_needs_async(plan->machine, "events", diag));
     if (!csv && format != TW_FORMAT_JSONL)
         return tw_diag_error(diag, (tw_loc){0}, "events are written as jsonl or csv");
     TW_TRY(find_engine(plan, engine, diag, &w.engine));
-    tw_status status =
-        plan->joint ? tw_joint_events(plan, csv, w.engine, scratch, diag, out) : walk_ops(&w, csv, scratch, diag);
+    if (!origin) origin = &none;
+    tw_status status = plan->joint ? tw_joint_events(plan, origin, csv, w.engine, scratch, diag, out)
+                                   : walk_ops(&w, origin, csv, scratch, diag);
     if (status != TW_ERR_IO) TW_TRY(status); /* which is said once, below */
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the events");
     return TW_OK;

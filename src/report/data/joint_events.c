@@ -8,6 +8,7 @@
 
 typedef struct joint_writer {
     const tw_plan *plan;
+    const tw_event_origin *origin;
     bool csv;
     int engine;
     tw_csv_loops loops;
@@ -97,6 +98,10 @@ static tw_status write_command(void *user, const tw_rowset *row)
     if (w->engine >= 0 && row->event[0].instr.engine != w->engine) return TW_OK;
     tw_action_tables tables;
     described d = describe(w->plan, row, &tables);
+    d.number += w->origin->number;
+    d.action.start_cycle += w->origin->cycle;
+    d.action.end_cycle += w->origin->cycle;
+    d.action.busy_end += w->origin->cycle;
     if (w->csv)
         write_csv(w, &d);
     else
@@ -104,9 +109,10 @@ static tw_status write_command(void *user, const tw_rowset *row)
     return ferror(w->out) ? TW_ERR_IO : TW_OK;
 }
 
-tw_status tw_joint_events(const tw_plan *plan, bool csv, int engine, tw_arena *scratch, tw_diag *diag, FILE *out)
+tw_status tw_joint_events(const tw_plan *plan, const tw_event_origin *origin, bool csv, int engine,
+                          tw_arena *scratch, tw_diag *diag, FILE *out)
 {
-    joint_writer w = {.plan = plan, .csv = csv, .engine = engine, .out = out};
+    joint_writer w = {.plan = plan, .origin = origin, .csv = csv, .engine = engine, .out = out};
     TW_TRY(tw_csv_loops_init(&w.loops, plan->model, scratch));
     if (csv) write_csv_head(&w);
     return tw_joint_walk(plan, &(tw_row_sink){write_command, NULL, &w}, scratch, diag);

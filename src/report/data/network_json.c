@@ -58,6 +58,11 @@ static tw_status put_totals(const tw_network_plan *plan, tw_arena *scratch, tw_j
     tw_json_key_int(j, "cycles", t->layers_cycles);
     tw_json_key_number(j, "bound", t->layers_bound);
     tw_json_key_int(j, "energy_fj", t->layers_energy_fj);
+    if (t->n_programs > 0 && t->layers_cycles > 0) {
+        TW_TRY(tw_losses_of_layers(plan, scratch, &losses));
+        tw_json_key(j, "losses");
+        TW_TRY(tw_losses_json(&losses, scratch, j));
+    }
     tw_json_close(j);
     if (t->n_planned > 0) {
         TW_TRY(tw_losses_of_network(plan, scratch, &losses));
@@ -69,7 +74,7 @@ static tw_status put_totals(const tw_network_plan *plan, tw_arena *scratch, tw_j
 }
 
 /* Steps that are one program each. */
-static void put_programs(const tw_network_plan *plan, tw_json *j)
+static tw_status put_programs(const tw_network_plan *plan, tw_arena *scratch, tw_json *j)
 {
     tw_json_key(j, "programs");
     tw_json_open(j, '[');
@@ -82,10 +87,12 @@ static void put_programs(const tw_network_plan *plan, tw_json *j)
         tw_json_key_int(j, "cycles", part->plan->sum.cycles);
         tw_json_key_int(j, "energy_fj", part->plan->sum.energy_fj);
         tw_json_key_int(j, "commands", part->plan->sum.instructions);
+        TW_TRY(tw_plan_losses_json(part->plan, scratch, j));
         tw_joint_json(part->plan, j);
         tw_json_close(j);
     }
     tw_json_close(j);
+    return TW_OK;
 }
 
 static void put_lists(const tw_network *net, tw_json *j)
@@ -222,7 +229,7 @@ static tw_status put_steps(const tw_network_plan *plan, const tw_network_verdict
     tw_json_key(j, "steps");
     tw_json_open(j, '[');
     for (int s = 0; s < plan->network->lowered->graph.n_ops; s++)
-        TW_TRY(put_step(plan, s, verdict ? &verdict->step[s] : NULL, scratch, j));
+        TW_TRY(put_step(plan, s, verdict && verdict->step ? &verdict->step[s] : NULL, scratch, j));
     tw_json_close(j);
     return TW_OK;
 }
@@ -293,7 +300,9 @@ static tw_status put_document(const tw_network_plan *plan, const tw_network_docu
     tw_json_open(j, '{');
     put_head(plan, j);
     TW_TRY(put_totals(plan, scratch, j));
-    put_programs(plan, j);
+    if (document->verdict && !document->verdict->step)
+        tw_json_key_int(j, "checked_commands", document->verdict->n_commands);
+    TW_TRY(put_programs(plan, scratch, j));
     put_lists(plan->network, j);
     TW_TRY(put_steps(plan, document->verdict, scratch, j));
     put_memory(&plan->memory, j);

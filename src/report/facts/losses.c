@@ -573,16 +573,37 @@ tw_status tw_losses_of_plan(const tw_plan *plan, tw_arena *arena, tw_losses *out
     return list_kinds(out, arena);
 }
 
-tw_status tw_losses_of_network(const tw_network_plan *plan, tw_arena *arena, tw_losses *out)
+/* Of the layers of n steps. */
+static tw_status add_steps(const tw_network_plan *plan, int first, int n, tw_arena *arena, tw_losses *out)
 {
-    const tw_network *net = plan->network;
-    *out = (tw_losses){0};
-    for (int s = 0; s < net->lowered->graph.n_ops; s++) {
-        int layer = net->layers.of[s];
+    for (int s = first; s < first + n; s++) {
+        int layer = plan->network->layers.of[s];
         tw_losses one;
         if (layer < 0 || !plan->plan[layer]) continue;
         TW_TRY(tw_losses_of_plan(plan->plan[layer], arena, &one));
         add_losses(out, &one);
+    }
+    return TW_OK;
+}
+
+tw_status tw_losses_of_layers(const tw_network_plan *plan, tw_arena *arena, tw_losses *out)
+{
+    *out = (tw_losses){0};
+    TW_TRY(add_steps(plan, 0, plan->network->lowered->graph.n_ops, arena, out));
+    return list_kinds(out, arena);
+}
+
+tw_status tw_losses_of_network(const tw_network_plan *plan, tw_arena *arena, tw_losses *out)
+{
+    *out = (tw_losses){0};
+    for (int i = 0; i < plan->n_parts; i++) {
+        const tw_network_part *part = &plan->part[i];
+        tw_losses one;
+        if (part->plan) TW_TRY(tw_losses_of_plan(part->plan, arena, &one));
+        if (part->plan)
+            add_losses(out, &one);
+        else
+            TW_TRY(add_steps(plan, part->first_step, part->n_steps, arena, out));
     }
     return list_kinds(out, arena);
 }

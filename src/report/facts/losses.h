@@ -74,8 +74,10 @@ TW_NODISCARD tw_status tw_losses_of_engine(const tw_plan *plan, int engine, tw_a
 /* Of a whole plan: of one operator its own, of several that run one after the other sums by kind with one part each, of groups those
  * of the busiest compute engine. */
 TW_NODISCARD tw_status tw_losses_of_plan(const tw_plan *plan, tw_arena *arena, tw_losses *out);
-/* Of a network: sums over the steps that have a plan. */
+/* Of a network: sums over its programs, and over the layers of the steps that are in none; their cycles are those of the network. */
 TW_NODISCARD tw_status tw_losses_of_network(const tw_network_plan *plan, tw_arena *arena, tw_losses *out);
+/* The same over the layers of all steps, one after the other. */
+TW_NODISCARD tw_status tw_losses_of_layers(const tw_network_plan *plan, tw_arena *arena, tw_losses *out);
 /* "7 of 16 columns are used: ox"; of other parts what they wait for. NULL when out of memory. */
 const char *tw_loss_text(const tw_loss *loss, tw_arena *arena);
 #endif

@@ -53,7 +53,7 @@ static tw_status choose_expensive(tables *t)
     cost *all;
     TW_ALLOC(t->scratch, all, n);
     for (int s = 0; s < n; s++) {
-        bool wrong = t->verdict && t->verdict->step[s].fault;
+        bool wrong = t->verdict && t->verdict->step && t->verdict->step[s].fault;
         all[s] = (cost){wrong ? INT64_MAX : tw_network_row_of(t->plan, s).cycles, s};
     }
     keep_expensive(all, n, t->brief ? FEW : SHOWN, t->shown);
@@ -266,7 +266,7 @@ static tw_status put_costs(const tables *t, step_table *st, const tw_network_row
 static tw_status put_step(const tables *t, step_table *st, int s)
 {
     tw_network_row row = tw_network_row_of(t->plan, s);
-    const tw_step_verdict *v = t->verdict ? &t->verdict->step[s] : NULL;
+    const tw_step_verdict *v = t->verdict && t->verdict->step ? &t->verdict->step[s] : NULL;
     const char *op = tw_short_op(row.step->from.what, t->scratch);
     tw_table_row(&st->table, v && v->fault ? TW_ALARM : row.plan ? TW_PLAIN : TW_DIM);
     tw_table_printf(&st->table, 0, "%d", s);
@@ -286,7 +286,7 @@ static tw_status put_sums(const tables *t, step_table *st)
 {
     tw_losses losses;
     int64_t moved = 0;
-    TW_TRY(tw_losses_of_network(t->plan, t->scratch, &losses));
+    TW_TRY(tw_losses_of_layers(t->plan, t->scratch, &losses));
     const tw_network_totals *total = &t->plan->totals;
     int64_t cycles = 0, busy = 0, all = total->layers_cycles;
     int n = t->net->lowered->graph.n_ops;

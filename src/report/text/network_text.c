@@ -57,6 +57,15 @@ static void put_spaces(page *p)
     }
 }
 
+/* Steps that are in programs. */
+static int count_joined(const tw_network_plan *plan)
+{
+    int n = 0;
+    for (int i = 0; i < plan->n_parts; i++)
+        if (plan->part[i].plan) n += plan->part[i].n_steps;
+    return n;
+}
+
 static void put_time(page *p)
 {
     const tw_network_totals *t = &p->plan->totals;
@@ -69,7 +78,11 @@ static void put_time(page *p)
              : n == 1         ? "the "
                               : "all ",
              t->n_planned, plural(t->n_planned));
-    if (t->n_programs > 0)
+    int joined = count_joined(p->plan);
+    if (t->n_programs > 0 && joined < t->n_planned)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "of which %d are %d program%s of %d group%s",
+                 joined, t->n_programs, plural(t->n_programs), t->n_groups, plural(t->n_groups));
+    else if (t->n_programs > 0)
         snprintf(text + strlen(text), sizeof text - strlen(text), "as %d program%s of %d group%s", t->n_programs,
                  plural(t->n_programs), t->n_groups, plural(t->n_groups));
     else
@@ -79,7 +92,7 @@ static void put_time(page *p)
                  n - t->n_planned == 1 ? "is" : "are");
     tw_fact_put(&p->line, TW_PLAIN, "time", text);
     tw_network_gain_print(p->plan, &p->line);
-    if (t->n_planned > 0 && t->n_programs == 0) tw_speed_print(&p->losses, &p->line);
+    if (t->n_planned > 0) tw_speed_print(&p->losses, &p->line);
     if (t->n_programs > 0 && t->bound > 0) {
         snprintf(text, sizeof text, "no plan takes fewer than %s cycles, in groups or layer by layer",
                  TW_GROUPED((int64_t)t->bound));
@@ -311,12 +324,31 @@ static void put_faults(page *p, tw_text *text)
     if (n > LISTED) tw_text_printf(text, "; and %d more", n - LISTED);
 }
 
+/* Of programs that were not run on numbers. */
+static void put_checked(page *p)
+{
+    const tw_network_verdict *v = p->verdict;
+    char text[200];
+    snprintf(text, sizeof text, "%s %s command%s of %d program%s%s; 'tilewright verify' runs %s on numbers",
+             v->n_wrong ? "wrong:" : "checked", TW_GROUPED(v->n_commands), plural(v->n_commands), v->n_programs,
+             plural(v->n_programs), v->stopped ? " before time was up" : "", v->n_programs == 1 ? "it" : "them");
+    tw_fact_put(&p->line,
+                v->n_wrong   ? TW_ALARM
+                : v->stopped ? TW_PLAIN
+                             : TW_GOOD,
+                v->stopped ? "in part" : "verified", text);
+}
+
 static void put_verdict(page *p)
 {
     const tw_network_verdict *v = p->verdict;
     tw_text text = {0};
     if (!v) {
         tw_fact_put(&p->line, TW_DIM, "verified", "no; 'tilewright verify' runs every layer on numbers");
+        return;
+    }
+    if (!v->step) {
+        put_checked(p);
         return;
     }
     tw_text_printf(&text, "%d tiled program%s executed, every command checked; %d tensor%s equal to the reference",
@@ -364,6 +396,17 @@ static tw_status put_remedies(page *p)
     return tw_report_remedies_text(&frame, p->options->remedy, p->options->n_remedies, &p->line);
 }
 
+/* What stands above the tables of a network in programs. */
+static tw_status put_layers(page *p)
+{
+    tw_losses losses;
+    TW_TRY(tw_losses_of_layers(p->plan, p->scratch, &losses));
+    tw_line_end(&p->line);
+    tw_fact_put(&p->line, TW_PLAIN, "layers", "what follows is about the same steps layer by layer");
+    tw_line_end(&p->line);
+    return tw_losses_print(&losses, &p->line, p->scratch);
+}
+
 tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_verdict *verdict,
                                  const tw_print_options *options, tw_arena *scratch, tw_diag *diag, FILE *out)
 {
@@ -389,19 +432,17 @@ tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_v
     put_verdict(p);
     TW_TRY(tw_network_groups_print(plan, !options->brief, &p->line, scratch));
     bool layers = plan->totals.layers_cycles > 0 || plan->totals.n_programs == 0;
-    if (plan->totals.n_programs > 0 && layers) {
-        tw_line_end(&p->line);
-        tw_fact_put(&p->line, TW_PLAIN, "layers", "what follows is about the same steps layer by layer");
-    }
-    if (plan->totals.n_planned > 0 && layers) {
+    if (plan->totals.n_planned > 0) {
         tw_line_end(&p->line);
         TW_TRY(tw_losses_print(&p->losses, &p->line, scratch));
     }
     if (options->remedy) TW_TRY(put_remedies(p));
+    if (plan->totals.n_programs > 0) layers &= !options->brief;
+    if (plan->totals.n_programs > 0 && layers) TW_TRY(put_layers(p));
     if (layers) TW_TRY(tw_network_tables_print(plan, verdict, options, scratch, &p->line));
     if (options->brief) {
         const tw_remedy_frame frame = frame_of(p);
-        tw_line_end(&p->line);
+        if (layers) tw_line_end(&p->line);
         if (options->n_hints > 0) tw_report_hints_text(&frame, options->hint, options->n_hints, &p->line);
         tw_more_print(&p->line,
                       !options->remedy && first_search(p) != NULL ? "--explain tries what would help; " : "",

@@ -126,16 +126,15 @@ static tw_status take_value(void *user, int counter, int64_t ns, int64_t value)
 
 /* ---- the whole ---- */
 
-static tw_status write_trace(chrome *c, const tw_plan *plan, tw_arena *scratch, tw_diag *diag)
+static tw_status write_trace(chrome *c, const tw_slice_source *source, tw_arena *scratch, tw_diag *diag)
 {
     tw_slice_sink sink = {take_track, take_counter, take_slice, take_value, c};
-    char title[TW_SLICE_TEXT];
     tw_json_open(&c->json, '{');
     tw_json_key_string(&c->json, "displayTimeUnit", "ns");
     tw_json_key(&c->json, "traceEvents");
     tw_json_open(&c->json, '[');
-    put_metadata(&c->json, 0, "process_name", tw_slices_title(plan, title), 0);
-    TW_TRY(tw_slices_walk(plan, &sink, scratch, diag));
+    put_metadata(&c->json, 0, "process_name", source->title, 0);
+    TW_TRY(source->walk(source->user, &sink, scratch, diag));
     tw_json_close(&c->json);
     tw_json_close(&c->json);
     tw_json_end(&c->json);
@@ -144,10 +143,10 @@ static tw_status write_trace(chrome *c, const tw_plan *plan, tw_arena *scratch, 
     return TW_OK;
 }
 
-tw_status tw_report_chrome(const tw_plan *plan, tw_arena *scratch, tw_diag *diag, FILE *out)
+tw_status tw_report_chrome(const tw_slice_source *source, tw_arena *scratch, tw_diag *diag, FILE *out)
 {
     chrome c = {.json = {.out = out, .pretty = true}, .arena = tw_arena_new()};
-    tw_status status = c.arena ? write_trace(&c, plan, scratch, diag) : TW_ERR_NOMEM;
+    tw_status status = c.arena ? write_trace(&c, source, scratch, diag) : TW_ERR_NOMEM;
     tw_arena_free(c.arena);
     return status;
 }

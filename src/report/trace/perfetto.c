@@ -57,7 +57,7 @@ enum { ENTRY_IID = 1, ENTRY_NAME = 2 };
 enum { NAMES_MAX = 1 << 16 };
 
 typedef struct perfetto {
-    const tw_plan *plan;
+    const tw_slice_source *source;
     tw_arena *arena;
     tw_diag *diag;
     FILE *out;
@@ -116,11 +116,10 @@ static tw_status begin_sequence(perfetto *p)
 
 static tw_status describe_root(perfetto *p)
 {
-    char title[TW_SLICE_TEXT];
     tw_wire_out *w = &p->wire;
     size_t packet = open_packet(p), track = tw_wire_open(w, PACKET_TRACK_DESCRIPTOR);
     tw_wire_uint(w, TRACK_UUID, ROOT);
-    tw_wire_text(w, TRACK_NAME, tw_slices_title(p->plan, title));
+    tw_wire_text(w, TRACK_NAME, p->source->title);
     tw_wire_uint(w, TRACK_CHILD_ORDERING, ORDERED_EXPLICITLY);
     tw_wire_close(w, track);
     return close_packet(p, packet);
@@ -274,17 +273,17 @@ static tw_status write_trace(perfetto *p, tw_arena *scratch)
     if (!p->names) return TW_ERR_NOMEM;
     TW_TRY(begin_sequence(p));
     TW_TRY(describe_root(p));
-    TW_TRY(tw_slices_walk(p->plan, &sink, scratch, p->diag));
+    TW_TRY(p->source->walk(p->source->user, &sink, scratch, p->diag));
     return fflush(p->out) != 0 || ferror(p->out) ? cannot_write(p) : TW_OK;
 }
 
-tw_status tw_report_perfetto(const tw_plan *plan, tw_arena *scratch, tw_diag *diag, FILE *out)
+tw_status tw_report_perfetto(const tw_slice_source *source, tw_arena *scratch, tw_diag *diag, FILE *out)
 {
     tw_arena *arena = tw_arena_new();
     perfetto *p = arena ? TW_NEW(arena, perfetto, 1) : NULL;
     tw_status status = TW_ERR_NOMEM;
     if (p) {
-        p->plan = plan;
+        p->source = source;
         p->arena = arena;
         p->diag = diag;
         p->out = out;

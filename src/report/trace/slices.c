@@ -478,3 +478,13 @@ const char *tw_slices_title(const tw_plan *plan, char *text)
     snprintf(text, TW_SLICE_TEXT, "%.200s on %.200s, %s", plan->model->name, machine->name, clock);
     return text;
 }
+
+static tw_status walk_plan(const void *user, const tw_slice_sink *sink, tw_arena *scratch, tw_diag *diag)
+{
+    return tw_slices_walk(user, sink, scratch, diag);
+}
+
+tw_slice_source tw_slices_of_plan(const tw_plan *plan, char *text)
+{
+    return (tw_slice_source){tw_slices_title(plan, text), walk_plan, plan};
+}

@@ -47,6 +47,14 @@ typedef struct tw_slice_sink {
  * the plan takes longer than 2^63 nanoseconds. */
 TW_NODISCARD tw_status tw_slices_walk(const tw_plan *plan, const tw_slice_sink *sink, tw_arena *scratch,
                                       tw_diag *diag);
+/* What a trace is made of: a plan, or several. */
+typedef struct tw_slice_source {
+    const char *title;
+    tw_status (*walk)(const void *user, const tw_slice_sink *sink, tw_arena *scratch, tw_diag *diag);
+    const void *user;
+} tw_slice_source;
+/* `text` has room for TW_SLICE_TEXT bytes: it becomes the title. */
+tw_slice_source tw_slices_of_plan(const tw_plan *plan, char *text);
 /* "matmul on kpu, 1000 MHz", "matmul on tick-10k, 1 cycle = 1 ns"; `text` has room for TW_SLICE_TEXT bytes and is
  * returned. */
 const char *tw_slices_title(const tw_plan *plan, char *text);
