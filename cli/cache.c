@@ -7,6 +7,7 @@
 #include "cache.h"
 #include "memo.h"
 #include "output.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FORMAT = 2, ENTRY_MAX = 1 << 26, HASH_DIGITS = 32 };
+enum { FORMAT = 3, ENTRY_MAX = 1 << 26, HASH_DIGITS = 32 };
 static const char title[] = "# tilewright cache\n", sum_mark[] = "# sum ";
 
 static void hash(const char *bytes, size_t n, char out[HASH_DIGITS + 1])
@@ -335,9 +336,64 @@ static void kept_results_release(kept_results *r)
     free((void *)r->said);
 }
 
+/* ---- groups: what their search said, in one line ---- */
+
+static const char groups_mark[] = "#g ";
+enum { MOST_CORES = 64 };
+
+static void write_groups(const tw_group_search *said, FILE *out)
+{
+    fprintf(out, "%s%d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d",
+            groups_mark, (int)said->measure, said->cycles, said->energy_fj, said->layers_cycles,
+            said->layers_energy_fj, said->bound, said->n_simulated, said->equal, said->n_cores);
+    for (int i = 0; i < said->n_cores; i++) fprintf(out, " %" PRId64, said->alone[i]);
+    fprintf(out, " %s\n", said->bound_by ? said->bound_by : "");
+}
+
+static char *read_long(char *at, int64_t *out)
+{
+    char *end;
+    if (!at) return NULL;
+    *out = strtoll(at, &end, 10);
+    return end > at && *end == ' ' ? end + 1 : NULL;
+}
+
+/* What follows the line; `alone` has room for MOST_CORES. */
+static char *read_groups(char *at, int64_t *alone, tw_group_search *out)
+{
+    int64_t number[9];
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) at = read_long(at, &number[i]);
+    if (!at || number[0] < 0 || number[0] >= TW_N_MEASURES || number[8] < 0 || number[8] > MOST_CORES) return NULL;
+    for (int64_t i = 0; i < number[8]; i++) at = read_long(at, &alone[i]);
+    *out = (tw_group_search){.size = sizeof *out,
+                             .measure = (tw_measure)number[0],
+                             .cycles = number[1],
+                             .energy_fj = number[2],
+                             .layers_cycles = number[3],
+                             .layers_energy_fj = number[4],
+                             .bound = number[5],
+                             .n_simulated = number[6],
+                             .equal = number[7],
+                             .n_cores = (int)number[8],
+                             .alone = alone};
+    at = at ? read_name(at, &out->bound_by) : NULL;
+    return at ? at + 1 : NULL;
+}
+
+static bool restore_groups(char *at, session *s, const char *path, const tw_plan **plan)
+{
+    const tw_mapping *mapping;
+    int64_t alone[MOST_CORES];
+    tw_group_search said;
+    at = read_groups(at + strlen(groups_mark), alone, &said);
+    return at && tw_mapping_parse(s->ctx, s->model, s->machine, path, at, &mapping) == TW_OK &&
+           tw_plan_restore_groups(s->ctx, s->model, s->machine, mapping, &said, plan) == TW_OK;
+}
+
 static bool restore(char *at, session *s, const char *path, kept_results *r, const tw_plan **plan)
 {
     const tw_mapping *mapping;
+    if (strncmp(at, groups_mark, strlen(groups_mark)) == 0) return restore_groups(at, s, path, plan);
     for (int i = 0; i < tw_model_n_ops(s->model) && at; i++) at = read_result(at, &r->all[i]);
     return at && tw_mapping_parse(s->ctx, s->model, s->machine, path, at, &mapping) == TW_OK &&
            tw_plan_restore(s->ctx, s->model, s->machine, mapping, r->said, plan) == TW_OK &&
@@ -380,9 +436,13 @@ static kept_result result_of(const session *s, int op)
     return kept;
 }
 
+/* Of groups that has no record: only a search without a limit, that nobody ended, is kept. */
 static bool is_lasting(const session *s)
 {
-    if (!tw_plan_search_result(s->plan, 0)) return false; /* groups: what was found is not written here */
+    tw_group_search said;
+    bool grouped = tw_plan_group_search(s->plan, &said);
+    if (grouped) return s->search.time_limit <= 0 && !progress_was_stopped() && said.n_cores <= MOST_CORES;
+    if (!tw_plan_search_result(s->plan, 0)) return false;
     for (int i = 0; i < tw_model_n_ops(s->model); i++) {
         tw_ending ending = result_of(s, i).said.ending;
         if (ending != TW_END_DONE && ending != TW_END_BUDGET && ending != TW_END_GAP) return false;
@@ -392,8 +452,11 @@ static bool is_lasting(const session *s)
 
 static bool write_entry(const cache_slot *slot, session *s, FILE *out)
 {
+    tw_group_search said;
+    bool grouped = tw_plan_group_search(s->plan, &said);
     write_question(slot, out);
-    for (int i = 0; i < tw_model_n_ops(s->model); i++) {
+    if (grouped) write_groups(&said, out);
+    for (int i = 0; i < tw_model_n_ops(s->model) && !grouped; i++) {
         const kept_result result = result_of(s, i);
         write_result(&result, out);
     }

@@ -6,6 +6,7 @@
  *     # tilewright cache
  *     #? version 1.0.0              the question, line by line
  *     #= best 8616                  what the search of each operator said, field by field
+ *     #g 0 9110 ..                  of groups instead: what the search for them said
  *     mapping:                      the mapping file
  *       ..
  *     # sum 6c62272e07bb0142..      over all of the above

@@ -333,6 +333,66 @@ tw_status tw_plan_restore(tw_context *ctx, const tw_model *model, const tw_machi
     return status;
 }
 
+bool tw_plan_group_search(const tw_plan *plan, tw_group_search *out)
+{
+    const tw_joint_search *s = plan->joint ? plan->joint->search : NULL;
+    if (!s || s->given) return false;
+    *out = (tw_group_search){.size = sizeof *out,
+                             .measure = s->measure,
+                             .cycles = plan->sum.cycles,
+                             .energy_fj = plan->sum.energy_fj,
+                             .layers_cycles = s->apart.cycles,
+                             .layers_energy_fj = s->apart.energy_fj,
+                             .bound = s->bound,
+                             .bound_by = s->bound_by,
+                             .n_simulated = s->n_simulated,
+                             .n_cores = s->n_cores,
+                             .alone = s->alone,
+                             .equal = s->equal};
+    return true;
+}
+
+/* Copied, since the caller's may be gone before the plan is. */
+static tw_status copy_search(tw_context *ctx, const tw_group_search *said, tw_joint_search *out)
+{
+    int64_t *alone;
+    TW_ALLOC(ctx->arena, alone, said->n_cores + 1);
+    for (int i = 0; i < said->n_cores; i++) alone[i] = said->alone[i];
+    *out = (tw_joint_search){.measure = said->measure,
+                             .apart = {.cycles = said->layers_cycles, .energy_fj = said->layers_energy_fj},
+                             .bound = said->bound,
+                             .n_simulated = said->n_simulated,
+                             .n_cores = said->n_cores,
+                             .alone = alone,
+                             .equal = said->equal};
+    if (!said->bound_by) return TW_OK;
+    out->bound_by = tw_arena_printf(ctx->arena, "%s", said->bound_by);
+    return out->bound_by ? TW_OK : TW_ERR_NOMEM;
+}
+
+tw_status tw_plan_restore_groups(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                                 const tw_mapping *mapping, const tw_group_search *said, const tw_plan **out)
+{
+    tw_group_search own;
+    tw_joint_search *search;
+    const tw_plan *plan;
+    TW_TRY(tw_group_search_take(said, &ctx->diag, &own));
+    if (mapping->n_groups == 0 || !machine->platform)
+        return tw_diag_error(&ctx->diag, (tw_loc){0},
+                             "a mapping without groups is not what a search for groups found");
+    TW_ALLOC(ctx->arena, search, 1);
+    TW_TRY(copy_search(ctx, &own, search));
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    const tw_work work = tw_context_work(ctx);
+    tw_status status = tw_plan_build_joint(model, machine, mapping, search, &work, &plan);
+    tw_arena_rewind(ctx->scratch, mark);
+    TW_TRY(status);
+    if (plan->sum.cycles != own.cycles || plan->sum.energy_fj != own.energy_fj)
+        return tw_diag_error(&ctx->diag, (tw_loc){0}, "the mapping is not the one that the search found");
+    *out = plan;
+    return TW_OK;
+}
+
 typedef tw_status advice_fn(const tw_plan *plan, const tw_search_options *options, const tw_work *work,
                             const tw_remedy **out, int *n);
 static tw_status find_advice(tw_context *ctx, advice_fn *find, const tw_plan *plan,

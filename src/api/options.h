@@ -22,6 +22,7 @@
 #define TW_OPTIONS(X)                       \
     X(tw_search_options, user)              \
     X(tw_search_result, seconds)            \
+    X(tw_group_search, equal)               \
     X(tw_verify_options, progress_user)     \
     X(tw_injection_options, plain)          \
     X(tw_print_options, n_rows)             \

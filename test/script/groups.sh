@@ -101,6 +101,11 @@ fused=("$source"/examples/13-fused-convolutions/workload.yaml -m "$source"/examp
 expect 0 plan "${fused[@]}" -o free
 cycles_of() { sed -nE "s/^  time +([0-9']+) cycles.*/\1/p" "$1" | tr -d "'"; }
 best=$(cycles_of out.txt)
+says free/mapping.yaml "groups:"
+expect 0 plan "${fused[@]}" -o free-again; says err.txt "from the cache"
+diff -r free free-again >&2 || fail "a plan in groups from the cache is another one"
+expect 0 plan "${fused[@]}" -o free-again --objective=energy; lacks err.txt "from the cache" # another question
+expect 0 plan "${fused[@]}" -o free-again --layers; lacks err.txt "from the cache"
 for op in $(sed -nE 's/.*name: ([a-z0-9]+), op.*/\1/p' "${fused[0]}"); do
     echo "groups: [{ops: [$op]}]" >wish.yaml
     expect 0 plan "${fused[@]}" --mapping=wish.yaml -o wished
