@@ -1,5 +1,5 @@
 // Plans of groups: the page has every command of plan.json where it belongs, and says what it is.
-import { check, equal, readJson } from "./lib.mjs";
+import { check, equal, readJson, readPage } from "./lib.mjs";
 import { load, settle, show } from "./visit.mjs";
 
 const seen = (page) =>
@@ -72,6 +72,9 @@ export async function checkGroups(browser, report) {
   check(!/\bideal\b/i.test(await page.textContent("main")), `${report.name}: nothing is called ideal`);
   const helping = (doc.remedies ?? []).filter((r) => r.tried && (!r.feasible || r.gain >= 0.0005 || (r.proven && r.gain <= -0.0005)));
   equal(await page.$$eval("[data-table=top-remedies] tbody tr", (rows) => rows.length), Math.min(8, helping.length), `${report.name}: what would help`);
+  const hints = readPage(report.file).plans[0].hints;
+  if (hints) equal(await page.$$eval("[data-table=hints] td[data-key=value]", (cells) => cells.map((cell) => Number(cell.dataset.value))), hints.map((h) => h.value), `${report.name}: advice`);
+  check(Boolean(hints) !== Boolean(doc.remedies), `${report.name}: advice of the first screen, or what --explain found`);
   const known = await page.$$eval("[data-table=top-remedies] tbody tr", (rows) => rows.map((row) => row.lastElementChild.textContent));
   check(known.every((k) => ["simulated", "proven", "best found", "no plan found"].includes(k)) && (doc.group_search || known.every((k) => k === "simulated" || k === "proven")), `${report.name}: known by ${known}`);
   check(/What would help/.test(await page.textContent("main")), `${report.name}: no card for what would help`);
