@@ -32,11 +32,11 @@
 #include "machine/machine.h"
 
 enum {
-    TW_MAX_PLATFORM_MEMORIES = 128,
-    TW_MAX_PLATFORM_ENGINES = 256,
-    TW_MAX_PORTS = 64,
-    TW_MAX_CORES = 32,
-    TW_MAX_VIEWS = 64,  /* compute engines */
+    TW_MAX_PLATFORM_MEMORIES = 1024,
+    TW_MAX_PLATFORM_ENGINES = 4096,
+    TW_MAX_PORTS = 1024,
+    TW_MAX_CORES = 256,
+    TW_MAX_VIEWS = 512, /* compute engines */
     TW_MAX_WAYS = 1024, /* of one port      */
     TW_HEARD_MOST = 64
 };
