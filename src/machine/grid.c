@@ -76,7 +76,7 @@ static bool step(int64_t *at, int64_t by, int64_t n, bool wraps)
     return true;
 }
 
-/* The link from a core to a neighbour. */
+/* The link of a core that brings what a neighbour has. */
 static tw_status append_link(const grid *g, chain *engines, const char *direction, const char *from, const char *to)
 {
     chain ends = {0}, entries = {0};
@@ -99,18 +99,18 @@ static tw_status append_link(const grid *g, chain *engines, const char *directio
     return TW_OK;
 }
 
-/* The links that begin at a core: along the rows first. */
+/* The links that end at a core, since who reads pulls: along the rows first. */
 static tw_status append_links(const grid *g, chain *engines, int64_t row, int64_t column)
 {
     static const struct {
         const char *name;
         int64_t down, right;
-    } way[] = {{"east", 0, 1}, {"west", 0, -1}, {"south", 1, 0}, {"north", -1, 0}};
+    } way[] = {{"west", 0, -1}, {"east", 0, 1}, {"north", -1, 0}, {"south", 1, 0}};
     for (size_t i = 0; i < TW_COUNT(way); i++) {
-        int64_t to_row = row, to_column = column;
-        bool is = way[i].right != 0 ? step(&to_column, way[i].right, g->columns, g->wraps)
-                                    : step(&to_row, way[i].down, g->rows, g->wraps);
-        const char *from = core_name(g, row, column), *to = core_name(g, to_row, to_column);
+        int64_t other_row = row, other_column = column;
+        bool is = way[i].right != 0 ? step(&other_column, way[i].right, g->columns, g->wraps)
+                                    : step(&other_row, way[i].down, g->rows, g->wraps);
+        const char *from = core_name(g, other_row, other_column), *to = core_name(g, row, column);
         if (!from || !to) return TW_ERR_NOMEM;
         if (is) TW_TRY(append_link(g, engines, way[i].name, from, to));
     }
@@ -168,6 +168,17 @@ static tw_status read_sizes(const tw_node *sizes, grid *g, tw_diag *diag)
                          g->rows * g->columns, TW_MAX_CORES);
 }
 
+/* Whether the core has the memory that links join. */
+static bool has_memory(const grid *g)
+{
+    const tw_node *list = tw_graph_entry(g->core, "memories");
+    for (const tw_node *node = list ? list->child : NULL; node; node = node->next) {
+        const tw_node *name = tw_graph_entry(node, "name");
+        if (name && name->kind == TW_SCALAR && strcmp(name->text, g->memory) == 0) return true;
+    }
+    return false;
+}
+
 /* What the reader of engines does not know of links; the rest is its business. */
 static tw_status read_grid_links(grid *g, tw_diag *diag)
 {
@@ -179,6 +190,9 @@ static tw_status read_grid_links(grid *g, tw_diag *diag)
     if (!memory) return tw_diag_error(diag, links->loc, "missing key 'memory' in links");
     if (!tw_node_name(name, "name", diag, &g->link) || !tw_node_name(memory, "memory", diag, &g->memory))
         return TW_ERR_INPUT;
+    if (!has_memory(g))
+        return tw_diag_error(diag, memory->loc, "'links' join '%s', which is no memory of core '%s'", g->memory,
+                             g->name);
     if (!wrap) return TW_OK;
     g->wraps = wrap->kind == TW_SCALAR && strcmp(wrap->text, "true") == 0;
     if (g->wraps || (wrap->kind == TW_SCALAR && strcmp(wrap->text, "false") == 0)) return TW_OK;
