@@ -221,8 +221,7 @@ static tw_status try_part(hunt *h, const split *s, const tw_group_map *group, pa
     own.op = op;
     const tw_grouping one = {.model = h->asked->model, .machine = machine, .n = 1, .group = &own, .diag = &quiet};
     tw_status status = tw_grouping_check_one(&one, 0);
-    if (status == TW_OK)
-        status = simulate(h, machine->platform, &(tw_mapping){.n_groups = 1, .group = &own}, &m);
+    if (status == TW_OK) status = simulate(h, machine->platform, &(tw_mapping){.n_groups = 1, .group = &own}, &m);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
     TW_TRY(status);
     if (p->cycles > 0 && p->cycles <= m.cycles) return TW_OK;
@@ -469,7 +468,9 @@ static tw_status nudge(hunt *h, int i, int64_t by, split *best)
 static tw_status refine(hunt *h, split *best)
 {
     double before = 0;
-    for (int pass = 0; pass < MOST_PASSES && best->n > 0 && best->n <= FEW_CORES && best->price != before && !is_over(h); pass++) {
+    for (int pass = 0;
+         pass < MOST_PASSES && best->n > 0 && best->n <= FEW_CORES && best->price != before && !is_over(h);
+         pass++) {
         before = best->price;
         for (int i = 0; i + 1 < best->n; i++)
             for (int64_t by = -1; by <= 1; by += 2) TW_TRY(nudge(h, i, by, best));
@@ -530,8 +531,7 @@ static tw_status replace(const hunt *h, int first, int last, const split *by, tw
     for (int g = last; g < was->n_groups; g++) group[n++] = was->group[g];
     out->n_groups = n;
     for (int i = 0; i < was->n_residents; i++)
-        if (!touches(h, &group[first], was->resident[i].tensor))
-            resident[out->n_residents++] = was->resident[i];
+        if (!touches(h, &group[first], was->resident[i].tensor)) resident[out->n_residents++] = was->resident[i];
     return TW_OK;
 }
 

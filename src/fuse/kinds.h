@@ -8,9 +8,11 @@
 #include "mapping/group.h"
 
 typedef struct tw_core_machine {
-    tw_machine machine; /* its platform has the shared parts and its own ones; without views: it computes nothing by itself */
-    int *view, *memory; /* their numbers in the whole platform                                                            */
-    int kind;           /* the first core that is like it                                                                 */
+    tw_machine
+        machine; /* its platform has the shared parts and its own ones; without views: it computes nothing by itself */
+    int *view,
+        *memory; /* their numbers in the whole platform                                                            */
+    int kind; /* the first core that is like it                                                                 */
 } tw_core_machine;
 
 /* One for each core of the machine's platform, and one more that has all parts. */

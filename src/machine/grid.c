@@ -91,8 +91,8 @@ static tw_status append_link(const grid *g, chain *engines, const char *directio
     if (!append(g, &entries, &list)) return TW_ERR_NOMEM;
     TW_TRY(append_text(g, &entries, g->links, "carries", "in"));
     for (const tw_node *entry = g->links->child; entry; entry = entry->next) {
-        bool own = strcmp(entry->key, "name") == 0 || strcmp(entry->key, "memory") == 0 ||
-                   strcmp(entry->key, "wrap") == 0;
+        bool own =
+            strcmp(entry->key, "name") == 0 || strcmp(entry->key, "memory") == 0 || strcmp(entry->key, "wrap") == 0;
         if (!own && !append(g, &entries, entry)) return TW_ERR_NOMEM;
     }
     close_chain(link, &entries);
@@ -156,8 +156,7 @@ static tw_status read_sizes(const tw_node *sizes, grid *g, tw_diag *diag)
     int64_t size[2] = {1, 1};
     int i = 0;
     if (sizes->kind != TW_LIST || sizes->n_children < 1 || sizes->n_children > 2)
-        return tw_diag_error(diag, sizes->loc,
-                             "'grid' of a core is [rows, columns], or [cores] for a row of them");
+        return tw_diag_error(diag, sizes->loc, "'grid' of a core is [rows, columns], or [cores] for a row of them");
     for (const tw_node *node = sizes->child; node; node = node->next)
         if (!tw_node_int(node, "grid", 1, TW_MAX_CORES, diag, &size[i++])) return TW_ERR_INPUT;
     g->n_dims = i;

@@ -818,7 +818,8 @@ static tw_status read_links(reader *r, const tw_machine *base)
     TW_ALLOC(r->arena, r->draft.link, r->draft.graph.n[TW_PART_ENGINE] + 1);
     for (int e = 0; e < r->draft.graph.n[TW_PART_ENGINE]; e++) {
         r->part = &r->draft.graph.part[TW_PART_ENGINE][e];
-        if (!is_settled(r, r->part) && tw_draft_links(&r->draft, r->part, ends)) read_link(r, base, ends, &r->draft.link[e]);
+        if (!is_settled(r, r->part) && tw_draft_links(&r->draft, r->part, ends))
+            read_link(r, base, ends, &r->draft.link[e]);
     }
     return r->no_room ? TW_ERR_NOMEM : TW_OK;
 }

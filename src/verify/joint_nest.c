@@ -180,13 +180,15 @@ int tw_joint_link(const tw_joint_judge *j, int from, int to, const tw_op *op, in
     return -1;
 }
 
-typedef struct reached { /* a memory, by a link from another one that was reached before; -1: it is where routes begin */
+typedef struct
+    reached { /* a memory, by a link from another one that was reached before; -1: it is where routes begin */
     int memory, before;
 } reached;
 
 /* Adds what one more link reaches from `at`, or (-1) from all memories of a path but its first, in the order of the links; where a route ends
  * it is not told apart. Returns how many there are then. */
-static int reach(const tw_joint_judge *j, const path *from, int at, const tw_op *op, int operand, reached *list, int n)
+static int reach(const tw_joint_judge *j, const path *from, int at, const tw_op *op, int operand, reached *list,
+                 int n)
 {
     const tw_platform *p = j->in.platform;
     for (int e = 0; e < p->n_engines; e++) {

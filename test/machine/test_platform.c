@@ -305,10 +305,9 @@ TEST(broken_platforms_are_refused)
 
 static const char grid_head[] =
     "machine: grid\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited}\ncores:\n";
-static const char grid_parts[] =
-    "    memories: [{name: m, size: 4 KiB}]\n    engines:\n"
-    "      - {name: dma, between: [dram, m], cost: {latency: 0, per_cycle: 4}}\n"
-    "      - {name: mac, computes: multiply-add, memory: m, cost: {array: [4, 4]}}\n";
+static const char grid_parts[] = "    memories: [{name: m, size: 4 KiB}]\n    engines:\n"
+                                 "      - {name: dma, between: [dram, m], cost: {latency: 0, per_cycle: 4}}\n"
+                                 "      - {name: mac, computes: multiply-add, memory: m, cost: {array: [4, 4]}}\n";
 
 /* The neighbours of each core are those whose row and column differ by one in all: every link is one of such a pair, and every pair has one each way. */
 static void check_links(const tw_platform *p, int rows, int columns)
@@ -407,8 +406,8 @@ TEST(a_route_has_the_fewest_links_and_of_these_the_first)
     for (int from = 1; from < p->n_memories; from++)
         for (int to = 1; to < p->n_memories; to++) {
             int link[TW_MAX_HOPS], at = from;
-            int n = tw_platform_find_route(p, (tw_memory_list){1, &from}, (tw_memory_list){1, &to}, &model.op[0],
-                                           0, link);
+            int n = tw_platform_find_route(p, (tw_memory_list){1, &from}, (tw_memory_list){1, &to}, &model.op[0], 0,
+                                           link);
             CHECK_EQ(n, fewest_links(p, from, to, 5));
             for (int i = 0; i < n; i++) {
                 CHECK_EQ(p->engine[link[i]].is.outer, at);

@@ -275,19 +275,23 @@ static int64_t bytes_on(const char *json, const char *engine)
 TEST(what_takes_a_route_passes_every_link_of_it_once_and_no_other)
 {
     static const char machine[] =
-        "machine: grid\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited}\ncores:\n  - name: t\n"
-        "    grid: [2, 3]\n    links: {name: noc, memory: m, cost: {latency: 3, per_cycle: 4}}\n    memories: [{name: m, size: 4 KiB}]\n"
+        "machine: grid\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited}\ncores:\n  - name: "
+        "t\n"
+        "    grid: [2, 3]\n    links: {name: noc, memory: m, cost: {latency: 3, per_cycle: 4}}\n    memories: "
+        "[{name: m, size: 4 KiB}]\n"
         "    engines:\n      - {name: dma, between: [dram, m], cost: {latency: 0, per_cycle: 4}}\n"
         "      - {name: mac, computes: multiply-add, memory: m, cost: {array: [4, 4]}}\n";
-    static const char workload[] =
-        "workload: two\nops:\n"
-        "  - {name: a, op: conv, shape: [3, 8, 8], out: 6, kernel: 1, dtype: i8, out_dtype: i8, accumulator: i32, output: x}\n"
-        "  - {name: b, op: conv, shape: [6, 8, 8], out: 2, kernel: 1, dtype: i8, out_dtype: i8, accumulator: i32, inputs: {ifm: x}, output: y}\n";
-    static const char mapping[] =
-        "groups:\n  - {name: g, ops: [a, b], engines: {a: t_0_0.mac, b: t_1_2.mac}, levels: [{at: t_1_2.m, sizes: {oy: 2}, buffers: {x: 2}}]}\n";
+    static const char workload[] = "workload: two\nops:\n"
+                                   "  - {name: a, op: conv, shape: [3, 8, 8], out: 6, kernel: 1, dtype: i8, "
+                                   "out_dtype: i8, accumulator: i32, output: x}\n"
+                                   "  - {name: b, op: conv, shape: [6, 8, 8], out: 2, kernel: 1, dtype: i8, "
+                                   "out_dtype: i8, accumulator: i32, inputs: {ifm: x}, output: y}\n";
+    static const char mapping[] = "groups:\n  - {name: g, ops: [a, b], engines: {a: t_0_0.mac, b: t_1_2.mac}, "
+                                  "levels: [{at: t_1_2.m, sizes: {oy: 2}, buffers: {x: 2}}]}\n";
     static const char apart[] =
         "groups:\n  - {name: g, ops: [a], engines: {a: t_0_0.mac}, levels: [{at: t_0_0.m, sizes: {oy: 2}}]}\n"
-        "  - {name: h, ops: [b], engines: {b: t_1_2.mac}, levels: [{at: t_1_2.m, sizes: {oy: 2}}]}\nresident: {x: t_0_0.m}\n";
+        "  - {name: h, ops: [b], engines: {b: t_1_2.mac}, levels: [{at: t_1_2.m, sizes: {oy: 2}}]}\nresident: {x: "
+        "t_0_0.m}\n";
     static const char *const used[] = {"t_0_1.noc_west", "t_0_2.noc_west", "t_1_2.noc_north"};
     const char *const both[] = {mapping, apart};
     for (size_t m = 0; m < TW_COUNT(both); m++) {
@@ -310,7 +314,7 @@ TEST(what_takes_a_route_passes_every_link_of_it_once_and_no_other)
         fclose(out);
         for (size_t i = 0; i < TW_COUNT(used); i++) CHECK_EQ(bytes_on(json, used[i]), 6 * 8 * 8);
         int64_t all = 0;
-        for (const char *at = json; (at = strstr(at, ".noc_"));  at++) all++;
+        for (const char *at = json; (at = strstr(at, ".noc_")); at++) all++;
         CHECK_EQ(all, 3 * 4); /* four tiles, three links each */
         free(json);
         tw_context_free(ctx);
