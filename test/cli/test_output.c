@@ -358,6 +358,8 @@ static pid_t start_writing(void)
     pid_t child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves no child */
+        signal(SIGINT, SIG_DFL);          /* a shell's background job ignores it, and we would wait for ever */
+        signal(SIGQUIT, SIG_DFL);
         output_file file;
         if (!output_path_open(&file, "x")) _exit(1);
         fputs("half", file.stream);
