@@ -351,6 +351,12 @@ TEST(a_folder_that_goes_away_fails_the_batch)
 
 static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
+/* A job in the background may ignore some of them, as what it starts does: a child would never end. */
+static void be_mortal(void)
+{
+    for (size_t i = 0; i < TW_COUNT(deadly); i++) signal(deadly[i], SIG_DFL);
+}
+
 /* A run in the middle of writing x. */
 static pid_t start_writing(void)
 {
@@ -360,8 +366,6 @@ static pid_t start_writing(void)
     pid_t child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves no child */
-        /* A job in the background may ignore some of them, as what it starts does, and we would wait for ever. */
-        for (size_t i = 0; i < TW_COUNT(deadly); i++) signal(deadly[i], SIG_DFL);
         output_file file;
         if (!output_path_open(&file, "x")) _exit(1);
         fputs("half", file.stream);
@@ -385,6 +389,7 @@ static void end_it(pid_t child, int signal)
 
 TEST(signals_leave_nothing_behind)
 {
+    be_mortal();
     for (size_t i = 0; i < TW_COUNT(deadly); i++) {
         enter();
         put("x", "old");
@@ -397,8 +402,9 @@ TEST(signals_leave_nothing_behind)
     }
 }
 
-TEST(an_ignored_signal_residencies_ignored)
+TEST(an_ignored_signal_stays_ignored)
 {
+    be_mortal();
     enter();
     signal(SIGHUP, SIG_IGN);
     pid_t child = start_writing();
@@ -414,6 +420,7 @@ TEST(an_ignored_signal_residencies_ignored)
 
 TEST(what_a_killed_run_left_is_removed_by_the_next_but_not_what_a_living_one_writes)
 {
+    be_mortal();
     enter();
     pid_t dead = start_writing();
     pid_t living = start_writing();
