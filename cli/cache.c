@@ -7,7 +7,6 @@
 #include "cache.h"
 #include "memo.h"
 #include "output.h"
-#include "progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -436,12 +435,12 @@ static kept_result result_of(const session *s, int op)
     return kept;
 }
 
-/* Of groups that has no record: only a search without a limit, that nobody ended, is kept. */
+/* Of groups that has no record: only a search without a limit is kept. Whether somebody ended it the caller knows. */
 static bool is_lasting(const session *s)
 {
     tw_group_search said;
     bool grouped = tw_plan_group_search(s->plan, &said);
-    if (grouped) return s->search.time_limit <= 0 && !progress_was_stopped() && said.n_cores <= MOST_CORES;
+    if (grouped) return s->search.time_limit <= 0 && said.n_cores <= MOST_CORES;
     if (!tw_plan_search_result(s->plan, 0)) return false;
     for (int i = 0; i < tw_model_n_ops(s->model); i++) {
         tw_ending ending = result_of(s, i).said.ending;

@@ -33,7 +33,7 @@ tw_status find_plan(session *s)
     cache_slot_init(&slot, s);
     s->cached = cache_load(&slot, s, &s->plan);
     tw_status status = s->cached ? TW_OK : search(s);
-    if (status == TW_OK && !s->cached) cache_store(&slot, s);
+    if (status == TW_OK && !s->cached && !progress_was_stopped()) cache_store(&slot, s);
     cache_slot_release(&slot);
     return status;
 }
