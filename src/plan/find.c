@@ -7,6 +7,7 @@
 #include "plan/chain.h"
 #include "plan/evaluate.h"
 #include "plan/fused.h"
+#include "plan/padding.h"
 #include "plan/placing.h"
 #include "plan/plan.h"
 #include "plan/several.h"
@@ -205,7 +206,8 @@ static tw_status find_groups(const hunt *h, int64_t start, const tw_work *work, 
     return status;
 }
 
-tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out)
+/* The model as it is. */
+static tw_status find_plan(const tw_request *asked, const tw_work *work, const tw_plan **out)
 {
     const tw_model *model = asked->model;
     hunt h = {.asked = asked};
@@ -230,6 +232,11 @@ tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_pl
     if (status == TW_OK && grouped && !was_stopped(&h)) status = find_groups(&h, start, work, out);
     tw_evaluator_free(h.evaluator);
     return status;
+}
+
+tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out)
+{
+    return tw_padding_find(asked, find_plan, work, out);
 }
 
 static bool is_confirmed(const tw_op_plan *op, tw_arena *scratch)

@@ -124,6 +124,8 @@ typedef struct tw_request {
     const tw_search_options *options;
     const tw_mapping *start;   /* what an earlier search over the same space found; NULL: there was none */
     const tw_advisor *advisor; /* NULL: nobody is asked                                                  */
+    bool
+        writes; /* padding that the machine does not take may be written, so that the plan is about a larger model */
 } tw_request;
 /* Finds a mapping first. */
 TW_NODISCARD tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out);
