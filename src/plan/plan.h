@@ -63,6 +63,7 @@ typedef struct tw_joint_search {
         apart; /* what the same takes layer by layer: the plan that it was compared with; cycles 0: there is none */
     int64_t bound;        /* proven: no plan, fused or not, takes fewer cycles; 0: not known           */
     const char *bound_by; /* the engine that is busy so long; NULL: not known                          */
+    bool bound_waits;     /* or, before that, waits for work that it cannot load further ahead of      */
     int64_t n_simulated;  /* programs of groups                                                     */
     double seconds;       /* of the search for groups                                               */
     int n_cores;          /* that were searched; 0: the machine has none, or one                    */
