@@ -8,6 +8,7 @@
 
 #include "mapping/groups.h"
 #include "mapping/mapping_read.h"
+#include "mapping/written.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -435,24 +436,26 @@ tw_status tw_limits_read_groups(tw_fields *f, const tw_model *model, const tw_ma
     return tw_groups_of_tree(f, model, machine, true, arena, out);
 }
 
-tw_status tw_limits_of_tree(const tw_node *root, const tw_model *model, const tw_machine *machine, tw_arena *arena,
+tw_status tw_limits_of_tree(const tw_node *root, const tw_model *given, const tw_machine *machine, tw_arena *arena,
                             tw_diag *diag, tw_limits *out)
 {
     reader r = {.machine = machine, .arena = arena, .diag = diag};
     tw_op_limits *op;
+    const tw_model *model;
+    tw_fields f = tw_fields_open(root, "mapping file", diag);
+    TW_TRY(tw_written_of_tree(&f, given, machine, arena, &model));
     TW_ALLOC(arena, op, model->n_ops);
     for (int o = 0; o < model->n_ops; o++) op[o] = tw_op_limits_none(machine);
-    tw_fields f = tw_fields_open(root, "mapping file", diag);
     const tw_node *groups = tw_field_node(&f, "groups", TW_OPTIONAL);
     const tw_node *programs = model->apart ? tw_field_list(&f, "programs", TW_OPTIONAL) : NULL;
     const tw_node *map = tw_field_map(&f, "mapping", groups || programs ? TW_OPTIONAL : TW_REQUIRED);
-    tw_mapping given = {0};
+    tw_mapping some = {0};
     if (groups && map)
         TW_REFUSE(&f, map->key_loc, "a mapping file has either 'mapping' or 'groups'");
     else if (groups && model->apart)
         TW_REFUSE(&f, groups->key_loc, "groups of a network stand in its 'programs'");
     else if (groups)
-        TW_TRY(tw_limits_read_groups(&f, model, machine, arena, &given));
+        TW_TRY(tw_limits_read_groups(&f, model, machine, arena, &some));
     if (groups) map = NULL;
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
         int o = tw_map_op(&f, model, node);
@@ -462,7 +465,11 @@ tw_status tw_limits_of_tree(const tw_node *root, const tw_model *model, const tw
     }
     if (r.no_memory) return TW_ERR_NOMEM;
     TW_TRY(tw_fields_close(&f));
-    *out = (tw_limits){.n_ops = map ? model->n_ops : 0, .op = op, .groups = given, .programs = programs};
+    *out = (tw_limits){.n_ops = map ? model->n_ops : 0,
+                       .op = op,
+                       .model = model == given ? NULL : model,
+                       .groups = some,
+                       .programs = programs};
     return TW_OK;
 }
 

@@ -53,7 +53,8 @@ typedef struct tw_op_limits {
 struct tw_limits {
     int n_ops; /* of the model; 0: they are about groups alone */
     const tw_op_limits *op;
-    const char *text; /* that they were read from, NULL: none */
+    const char *text;      /* that they were read from, NULL: none */
+    const tw_model *model; /* as a mapping's */
     /* Groups that a mapping in groups must have, some of them open (groups.h), and what is resident between them. */
     tw_mapping groups;
     const bool *alone; /* per group: of the operator as its layer has it; NULL: none is                      */

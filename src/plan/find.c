@@ -7,6 +7,7 @@
 #include "plan/chain.h"
 #include "plan/evaluate.h"
 #include "plan/fused.h"
+#include "plan/padding.h"
 #include "plan/placing.h"
 #include "plan/plan.h"
 #include "plan/several.h"
@@ -231,7 +232,8 @@ static tw_status find_groups_alone(const tw_request *asked, int64_t start, const
     return status == TW_OK || status == TW_INFEASIBLE ? explain_none(asked, start, work->diag) : status;
 }
 
-tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out)
+/* The model as it is. */
+static tw_status find_plan(const tw_request *asked, const tw_work *work, const tw_plan **out)
 {
     const tw_model *model = asked->model;
     tw_search_options of_ops = *asked->options;
@@ -261,6 +263,11 @@ tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_pl
         status = find_groups(asked, start, work, out);
     tw_evaluator_free(h.evaluator);
     return status;
+}
+
+tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out)
+{
+    return tw_padding_find(asked, find_plan, work, out);
 }
 
 static bool is_confirmed(const tw_op_plan *op, tw_arena *scratch)
