@@ -342,10 +342,13 @@ enum { MOST_CORES = 64 };
 
 static void write_groups(const tw_group_search *said, FILE *out)
 {
-    fprintf(out, "%s%d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d",
-            groups_mark, (int)said->measure, said->cycles, said->energy_fj, said->layers_cycles,
-            said->layers_energy_fj, said->bound, said->n_simulated, said->equal, said->n_cores);
+    fprintf(
+        out, "%s%d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %d %d",
+        groups_mark, (int)said->measure, said->cycles, said->energy_fj, said->layers_cycles, said->layers_energy_fj,
+        said->bound, said->n_simulated, said->equal, said->bound_waits, said->n_cores, said->n_ops);
     for (int i = 0; i < said->n_cores; i++) fprintf(out, " %" PRId64, said->alone[i]);
+    for (int i = 0; i < said->n_ops; i++)
+        fprintf(out, " %" PRId64 " %" PRId64, said->op_cycles[i], said->op_energy_fj[i]);
     fprintf(out, " %s\n", said->bound_by ? said->bound_by : "");
 }
 
@@ -357,13 +360,17 @@ static char *read_long(char *at, int64_t *out)
     return end > at && *end == ' ' ? end + 1 : NULL;
 }
 
-/* What follows the line; `alone` has room for MOST_CORES. */
-static char *read_groups(char *at, int64_t *alone, tw_group_search *out)
+/* What follows the line; `alone` has room for MOST_CORES, the others for as many operators as the model has. */
+static char *read_groups(char *at, int64_t *alone, int64_t *op_cycles, int64_t *op_energy, int n_ops,
+                         tw_group_search *out)
 {
-    int64_t number[9];
+    int64_t number[11];
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) at = read_long(at, &number[i]);
-    if (!at || number[0] < 0 || number[0] >= TW_N_MEASURES || number[8] < 0 || number[8] > MOST_CORES) return NULL;
-    for (int64_t i = 0; i < number[8]; i++) at = read_long(at, &alone[i]);
+    if (!at || number[0] < 0 || number[0] >= TW_N_MEASURES || number[9] < 0 || number[9] > MOST_CORES ||
+        number[10] < 0 || number[10] > n_ops)
+        return NULL;
+    for (int64_t i = 0; i < number[9]; i++) at = read_long(at, &alone[i]);
+    for (int64_t i = 0; i < number[10]; i++) at = read_long(read_long(at, &op_cycles[i]), &op_energy[i]);
     *out = (tw_group_search){.size = sizeof *out,
                              .measure = (tw_measure)number[0],
                              .cycles = number[1],
@@ -373,7 +380,11 @@ static char *read_groups(char *at, int64_t *alone, tw_group_search *out)
                              .bound = number[5],
                              .n_simulated = number[6],
                              .equal = number[7],
-                             .n_cores = (int)number[8],
+                             .bound_waits = number[8] != 0,
+                             .n_cores = (int)number[9],
+                             .n_ops = (int)number[10],
+                             .op_cycles = op_cycles,
+                             .op_energy_fj = op_energy,
                              .alone = alone};
     at = at ? read_name(at, &out->bound_by) : NULL;
     return at ? at + 1 : NULL;
@@ -383,10 +394,14 @@ static bool restore_groups(char *at, session *s, const char *path, const tw_plan
 {
     const tw_mapping *mapping;
     int64_t alone[MOST_CORES];
+    int n = tw_model_n_ops(s->model);
+    int64_t *op = calloc(2 * (size_t)n + 1, sizeof *op);
     tw_group_search said;
-    at = read_groups(at + strlen(groups_mark), alone, &said);
-    return at && tw_mapping_parse(s->ctx, s->model, s->machine, path, at, &mapping) == TW_OK &&
-           tw_plan_restore_groups(s->ctx, s->model, s->machine, mapping, &said, plan) == TW_OK;
+    at = op ? read_groups(at + strlen(groups_mark), alone, op, op + n, n, &said) : NULL;
+    bool good = at && tw_mapping_parse(s->ctx, s->model, s->machine, path, at, &mapping) == TW_OK &&
+                tw_plan_restore_groups(s->ctx, s->model, s->machine, mapping, &said, plan) == TW_OK;
+    free(op);
+    return good;
 }
 
 static bool restore(char *at, session *s, const char *path, kept_results *r, const tw_plan **plan)
@@ -439,7 +454,7 @@ static kept_result result_of(const session *s, int op)
 static bool is_lasting(const session *s)
 {
     tw_group_search said;
-    bool grouped = tw_plan_group_search(s->plan, &said);
+    bool grouped = tw_plan_group_search(s->ctx, s->plan, &said) == TW_OK;
     if (grouped) return s->search.time_limit <= 0 && said.n_cores <= MOST_CORES;
     if (!tw_plan_search_result(s->plan, 0)) return false;
     for (int i = 0; i < tw_model_n_ops(s->model); i++) {
@@ -452,7 +467,7 @@ static bool is_lasting(const session *s)
 static bool write_entry(const cache_slot *slot, session *s, FILE *out)
 {
     tw_group_search said;
-    bool grouped = tw_plan_group_search(s->plan, &said);
+    bool grouped = tw_plan_group_search(s->ctx, s->plan, &said) == TW_OK;
     write_question(slot, out);
     if (grouped) write_groups(&said, out);
     for (int i = 0; i < tw_model_n_ops(s->model) && !grouped; i++) {

@@ -121,6 +121,8 @@ static tw_status find_remedies(net_session *s)
     tw_search_options layers = s->options->search;
     tw_network_search_options how = {
         .size = sizeof how, .search = &layers, .keep_space = s->options->space_given, .progress = show, .user = s};
+    tw_search_options_aim(s->machine, &layers);
+    layers.groups = !s->options->layers;
     layers.time_limit = limit_of_search(s->options->search.time_limit, 1);
     if (layers.time_limit <= 0) layers.time_limit = seconds_of_advice;
     s->doing = "what would help";

@@ -371,19 +371,22 @@ TW_API TW_NODISCARD tw_status tw_plan_restore(tw_context *ctx, const tw_model *m
 /* What the search for groups said of a plan in groups. */
 typedef struct tw_group_search { /* callers fill it for tw_plan_restore_groups: grows as options do          */
     size_t size;
-    tw_measure measure;        /* that was made small                                                     */
-    int64_t cycles, energy_fj; /* of the plan                                                             */
+    tw_measure measure;                      /* that was made small                                       */
+    int64_t cycles, energy_fj;               /* of the plan                                               */
     int64_t layers_cycles, layers_energy_fj; /* of the plan layer by layer that it was compared with; 0: none */
-    int64_t bound;        /* proven: no plan takes fewer cycles; 0: not known                        */
-    const char *bound_by; /* the engine that is busy so long; NULL: not known                        */
-    int64_t n_simulated;  /* programs                                                                */
-    int n_cores;          /* that were searched; 0: the machine has none, or one                     */
-    const int64_t *alone; /* per core: cycles of the best plan on it alone; 0: there is none         */
-    int64_t equal;        /* cycles of the same groups in equal parts on all cores; 0: not known     */
+    int n_ops;                               /* of the model, if it is known what each takes there; 0     */
+    const int64_t *op_cycles, *op_energy_fj; /* per operator: that                                        */
+    int64_t bound;                           /* proven: no plan takes fewer cycles; 0: not known          */
+    const char *bound_by;                    /* the engine that is busy so long; NULL: not known          */
+    bool bound_waits;                        /* or, before that, waits for work                           */
+    int64_t n_simulated;                     /* programs                                                  */
+    int n_cores;                             /* that were searched; 0: the machine has none, or one       */
+    const int64_t *alone;                    /* per core: cycles of the best plan on it alone; 0: there is none */
+    int64_t equal; /* cycles of the same groups in equal parts on all cores; 0: not known */
 } tw_group_search;
 #define TW_GROUP_SEARCH_INIT TW_SIZED(tw_group_search)
-/* False: the plan is not in groups, or they were given. */
-TW_API bool tw_plan_group_search(const tw_plan *plan, tw_group_search *out);
+/* Tables are made in the context. TW_ERR_INPUT, without a message, when the plan is not in groups, or they were given. */
+TW_API TW_NODISCARD tw_status tw_plan_group_search(tw_context *ctx, const tw_plan *plan, tw_group_search *out);
 /* As tw_plan_restore, of a mapping with groups. TW_ERR_INPUT when the plan does not take the cycles and the energy that are said. */
 TW_API TW_NODISCARD tw_status tw_plan_restore_groups(tw_context *ctx, const tw_model *model,
                                                      const tw_machine *machine, const tw_mapping *mapping,

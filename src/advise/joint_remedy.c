@@ -358,8 +358,17 @@ static tw_status try_hints(trial *t)
     return TW_OK;
 }
 
-static tw_status find(const tw_plan *plan, const tw_search_options *options, int64_t *left, const tw_work *work,
-                      const tw_remedy **out, int *n)
+static tw_status try_moves(trial *t)
+{
+    TW_TRY(make_roomy(t));
+    TW_TRY(try_mapping(t));
+    sort(t->list, t->n);
+    return TW_OK;
+}
+
+typedef tw_status trial_fn(trial *t);
+static tw_status find(const tw_plan *plan, const tw_search_options *options, trial_fn *try, int64_t *left,
+                      const tw_work *work, const tw_remedy **out, int *n)
 {
     tw_deadline limit;
     tw_deadline_init(&limit, options->time_limit, work->diag->deadline);
@@ -376,7 +385,7 @@ static tw_status find(const tw_plan *plan, const tw_search_options *options, int
     t.options.user = &t;
     t.options.groups = true;
     t.value = value_of(t.measure, &plan->sum);
-    tw_status status = !t.bench ? TW_ERR_NOMEM : left ? try_hints(&t) : try_all(&t);
+    tw_status status = !t.bench ? TW_ERR_NOMEM : try(&t);
     tw_arena_free(t.bench);
     *out = t.list;
     *n = t.n;
@@ -386,11 +395,17 @@ static tw_status find(const tw_plan *plan, const tw_search_options *options, int
 tw_status tw_joint_remedies_find(const tw_plan *plan, const tw_search_options *options, const tw_work *work,
                                  const tw_remedy **out, int *n)
 {
-    return find(plan, options, NULL, work, out, n);
+    return find(plan, options, try_all, NULL, work, out, n);
 }
 
 tw_status tw_joint_hints_find(const tw_plan *plan, const tw_search_options *options, int64_t *left,
                               const tw_work *work, const tw_remedy **out, int *n)
 {
-    return find(plan, options, left, work, out, n);
+    return find(plan, options, try_hints, left, work, out, n);
+}
+
+tw_status tw_joint_moves_find(const tw_plan *plan, const tw_search_options *options, const tw_work *work,
+                              const tw_remedy **out, int *n)
+{
+    return find(plan, options, try_moves, NULL, work, out, n);
 }

@@ -19,4 +19,7 @@ TW_NODISCARD tw_status tw_joint_remedies_find(const tw_plan *plan, const tw_sear
  * them. */
 TW_NODISCARD tw_status tw_joint_hints_find(const tw_plan *plan, const tw_search_options *options, int64_t *left,
                                            const tw_work *work, const tw_remedy **out, int *n);
+/* Changes of the mapping alone, each simulated, of a program that is a part of something larger; in the time limit of the options. */
+TW_NODISCARD tw_status tw_joint_moves_find(const tw_plan *plan, const tw_search_options *options,
+                                           const tw_work *work, const tw_remedy **out, int *n);
 #endif

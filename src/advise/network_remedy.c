@@ -1,13 +1,15 @@
-/* src/advise/network_remedy.c - the changes of a machine, each with a plan of the whole network on it.
+/* src/advise/network_remedy.c - the changes of a machine, each with a plan of the whole network on it; and changes of its programs.
  *
  * A change is answered by the same search that found the plan, in a context of its own that ends with it: only numbers stay. */
 #include "advise/network_remedy.h"
 
 #include "advise/change.h"
+#include "advise/joint_remedy.h"
 #include "advise/remedy.h"
 #include "write/grow.h"
 #include "write/number.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct asked {
@@ -42,15 +44,29 @@ static double layer_value(const trial *t, const tw_network_plan *plan, int layer
 
 static double plan_value(const tw_network_plan *plan, bool energy)
 {
-    return (double)(energy ? plan->totals.layers_energy_fj : plan->totals.layers_cycles);
+    return (double)(energy ? plan->totals.energy_fj : plan->totals.cycles);
 }
 
 /* ---- the list ---- */
+
+/* The same of its programs. */
+static double critical_of_programs(const tw_network_plan *plan, const char *engine)
+{
+    double sum = 0;
+    for (int i = 0; i < plan->n_parts; i++) {
+        const tw_joint_plan *joint = plan->part[i].plan ? plan->part[i].plan->joint : NULL;
+        for (int e = 0; joint && e < joint->program->platform->n_engines; e++)
+            if (strcmp(joint->program->platform->engine[e].name, engine) == 0)
+                sum += (double)joint->timeline.engine[e].critical_cycles;
+    }
+    return sum;
+}
 
 /* Cycles of the network's critical paths that belong to the engine. */
 static double critical_cycles(const tw_network_plan *plan, const char *engine)
 {
     double sum = 0;
+    if (plan->totals.n_programs > 0) return critical_of_programs(plan, engine);
     for (int i = 0; i < plan->network->layers.n; i++) {
         const tw_plan *one = plan->plan[i];
         for (int e = 0; one && e < one->machine->n_engines; e++)
@@ -103,7 +119,7 @@ static int best_layer(const trial *t, const tw_network_remedy *remedy)
 /* "rows 32, not 16; most in 'conv1': 12'345 fewer" */
 static tw_status describe(const trial *t, tw_network_remedy *remedy)
 {
-    int best = best_layer(t, remedy);
+    int best = t->plan->totals.n_programs > 0 ? -1 : best_layer(t, remedy);
     if (best < 0 || remedy->all.gain <= 0) return TW_OK;
     int64_t won = (int64_t)(t->had[best] - remedy->layer[best]);
     const char *name = t->plan->network->layer[best]->name;
@@ -129,7 +145,8 @@ static tw_status settle(trial *t, asked *one, const tw_network_plan *plan)
     r->all.feasible = true;
     r->all.value = plan_value(plan, t->energy);
     r->all.gain = t->value > 0 ? 1 - r->all.value / t->value : 0;
-    r->all.proven = plan->totals.n_proven == n && t->plan->totals.n_proven == n;
+    r->all.proven = plan->totals.n_proven == n && t->plan->totals.n_proven == n && plan->totals.n_programs == 0 &&
+                    t->plan->totals.n_programs == 0;
     return describe(t, r);
 }
 
@@ -161,6 +178,74 @@ static tw_status ask(trial *t, asked *one)
     return status == TW_INFEASIBLE || status == TW_STOPPED || status == TW_ERR_INPUT ? TW_OK : status;
 }
 
+/* ---- programs ---- */
+
+/* A tw_search_options.progress. */
+static bool hear_program(void *user, const tw_progress *progress)
+{
+    trial *t = user;
+    (void)progress;
+    return hear(t, &(tw_network_progress){.n_done = 0, .n_layers = t->n, .name = "groups"});
+}
+
+/* A change of one program, as one of the network. */
+static tw_status add_move(trial *t, const tw_plan *program, const tw_remedy *found)
+{
+    asked *one;
+    double was = (double)(t->energy ? program->sum.energy_fj : program->sum.cycles);
+    if (!found->feasible) return TW_OK;
+    TW_ALLOC(t->work, one, 1);
+    one->remedy.all = *found;
+    one->remedy.all.mapping = NULL; /* it is of a part of the network */
+    one->remedy.all.value = t->value - was + found->value;
+    one->remedy.all.gain = t->value > 0 ? 1 - one->remedy.all.value / t->value : 0;
+    t->list = tw_grow(t->work, t->list, t->n, &t->room, sizeof *t->list);
+    if (!t->list) return TW_ERR_NOMEM;
+    t->list[t->n++] = one;
+    return TW_OK;
+}
+
+/* The program that takes longest of those that were not asked yet; NULL: all were. */
+static const tw_plan *next_program(const trial *t, bool *seen)
+{
+    int best = -1;
+    for (int i = 0; i < t->plan->n_parts; i++)
+        if (t->plan->part[i].plan && !seen[i] &&
+            (best < 0 || t->plan->part[i].plan->sum.cycles > t->plan->part[best].plan->sum.cycles))
+            best = i;
+    if (best < 0) return NULL;
+    seen[best] = true;
+    return t->plan->part[best].plan;
+}
+
+/* Other groups, tiles and buffers of the programs, in their share of the time. */
+static tw_status try_programs(trial *t, const tw_work *work)
+{
+    static const double share = 0.75; /* of which tw_joint_moves_find takes a third */
+    tw_deadline limit;
+    const tw_deadline *all = t->deadline;
+    const tw_plan *program;
+    bool *seen;
+    double left = tw_deadline_left(all);
+    tw_status status = TW_OK;
+    TW_ALLOC(t->work, seen, t->plan->n_parts + 1);
+    tw_deadline_init(&limit, isfinite(left) ? fmax(share * left, 1e-3) : 0, all);
+    while (status == TW_OK && !t->interrupted && !tw_deadline_is_over(&limit) &&
+           (program = next_program(t, seen))) {
+        tw_search_options options = *t->options->search;
+        tw_diag muted = {.muted = true, .deadline = &limit};
+        const tw_remedy *found;
+        int n = 0;
+        options.limits = NULL;
+        options.progress = hear_program;
+        options.user = t;
+        options.time_limit = isfinite(left) ? tw_deadline_left(&limit) : 0;
+        status = tw_joint_moves_find(program, &options, &(tw_work){t->arena, work->scratch, &muted}, &found, &n);
+        for (int i = 0; i < n && status == TW_OK; i++) status = add_move(t, program, &found[i]);
+    }
+    return status;
+}
+
 /* ---- all of them ---- */
 
 static tw_status finish(const trial *t, const tw_network_remedy **out, int *n)
@@ -178,15 +263,26 @@ static tw_status finish(const trial *t, const tw_network_remedy **out, int *n)
     return TW_OK;
 }
 
-static tw_status try_all(trial *t)
+static tw_status try_all(trial *t, const tw_work *work)
 {
     int n_layers = t->plan->network->layers.n;
+    TW_TRY(try_programs(t, work));
+    int n_moves = t->n;
+    t->n = 0;
+    asked **moves = t->list;
+    t->list = NULL;
+    t->room = 0;
     TW_ALLOC(t->work, t->had, n_layers);
     for (int i = 0; i < n_layers; i++) t->had[i] = layer_value(t, t->plan, i);
     TW_TRY(tw_changes_each(t->plan->machine, (tw_change_scope){.timed = !t->energy}, t->arena,
                            (tw_change_sink){collect, t}));
     for (int i = 0; i < t->n && !t->interrupted && !tw_deadline_is_over(t->deadline); i++)
         TW_TRY(ask(t, t->list[i]));
+    for (int i = 0; i < n_moves; i++) {
+        t->list = tw_grow(t->work, t->list, t->n, &t->room, sizeof *t->list);
+        if (!t->list) return TW_ERR_NOMEM;
+        t->list[t->n++] = moves[i];
+    }
     return TW_OK;
 }
 
@@ -199,7 +295,7 @@ tw_status tw_network_remedies_find(const tw_network_plan *plan, const tw_network
     trial t = {.plan = plan, .options = options, .deadline = &limit, .arena = work->arena, .work = tw_arena_new()};
     t.energy = search->n_objectives > 0 && search->objective[0].measure == TW_ENERGY;
     t.value = plan_value(plan, t.energy);
-    tw_status status = t.work ? try_all(&t) : TW_ERR_NOMEM;
+    tw_status status = t.work ? try_all(&t, work) : TW_ERR_NOMEM;
     if (status == TW_OK) status = finish(&t, out, n);
     tw_arena_free(t.work);
     return status;

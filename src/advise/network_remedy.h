@@ -1,4 +1,8 @@
-/* src/advise/network_remedy.h - what would help a whole network? Every layer is planned again on a machine that is better in one thing.
+/* src/advise/network_remedy.h - what would help a whole network? It is planned again on a machine that is better in one thing: its layers and,
+ * where the plan has programs, its groups, too.
+ *
+ * Of programs every change of their mappings is simulated besides (group_moves.h), in a quarter of the time, those that take longest first: other tiles, buffers, and groups that are joined or
+ * parted. Groups that join in a larger memory alone are simulated there, and what they need is told.
  *
  * The changes are those of change.h. Engines come first, by the share of the network's time that is theirs on the critical paths of its layers, then
  * memories and channels, so that what there is no time for is what promised least. */

@@ -5,6 +5,7 @@
 #include "fuse/least.h"
 #include "machine/discipline.h"
 #include "mapping/groups.h"
+#include "plan/ends.h"
 #include "plan/polish.h"
 #include "search/search.h"
 
@@ -136,6 +137,18 @@ tw_status tw_fused_bound(const tw_request *asked, tw_arena *scratch, tw_joint_se
     return TW_OK;
 }
 
+/* What each operator takes in the plan layer by layer, if that says it. */
+static tw_status list_apart(const tw_plan *apart, tw_arena *arena, const tw_summary **out)
+{
+    tw_summary *each;
+    *out = NULL;
+    if (!apart->op) return TW_OK;
+    TW_ALLOC(arena, each, apart->model->n_ops + 1);
+    for (int i = 0; i < apart->model->n_ops; i++) each[i] = apart->op[i].timeline.sum;
+    *out = each;
+    return TW_OK;
+}
+
 tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_op *alone, const tw_work *work,
                         const tw_plan **out)
 {
@@ -164,6 +177,7 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
     *mapping = fused.mapping;
     *search = (tw_joint_search){.measure = s.measure, .apart = apart->sum, .n_simulated = fused.n_simulated};
     TW_TRY(tw_fused_bound(asked, work->scratch, search));
+    TW_TRY(list_apart(apart, work->arena, &search->apart_op));
     search->seconds = tw_deadline_since(start);
     TW_TRY(tw_mapping_check(mapping, fused.model, asked->machine, work->diag));
     const tw_deadline *deadline = work->diag->deadline; /* the last simulation is short, and not given up */
@@ -172,5 +186,6 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
     work->diag->deadline = deadline;
     TW_TRY(status);
     TW_TRY(find_fixed(asked, mapping, work->arena, &fixed));
-    return tw_joint_polish(*out, &request.by, fixed, work, out);
+    TW_TRY(tw_joint_polish(*out, &request.by, fixed, work, out));
+    return tw_joint_with_ends(*out, work, out);
 }

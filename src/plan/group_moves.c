@@ -421,10 +421,13 @@ static bool segment_of(const tw_group_map *group, int *first)
     return group->part_loop < 0;
 }
 
-/* "l0, l1" */
+/* "l0, l1", or "l0 to l7" */
 static const char *op_words(const lister *l, int first, int n)
 {
+    enum { LISTED = 3 };
     const char *words = "";
+    const tw_op *op = &l->plan->model->op[first];
+    if (n > LISTED) return tw_arena_printf(l->work->arena, "%s to %s", op[0].name, op[n - 1].name);
     for (int k = 0; k < n && words; k++)
         words =
             tw_arena_printf(l->work->arena, "%s%s%s", words, k > 0 ? ", " : "", l->plan->model->op[first + k].name);

@@ -199,3 +199,31 @@ tw_status tw_group_walk(const tw_plan *plan, int group, tw_group_step_fn fn, voi
     tw_arena_rewind(scratch, mark);
     return status;
 }
+
+/* ---- against layers ---- */
+
+static int64_t end_of_group(const tw_plan *plan, int group)
+{
+    int64_t end = 0;
+    for (int k = 0; k < nest_of(plan, group)->n_ops; k++)
+        end = tw_max(end, plan->joint->timeline.op[group][k].end_cycle);
+    return end;
+}
+
+tw_group_gain tw_group_gain_of(const tw_plan *plan, int group)
+{
+    const tw_nest *nest = nest_of(plan, group);
+    const tw_joint_search *search = plan->joint->search;
+    bool known = search && search->apart_op && nest->map->part_loop < 0;
+    tw_group_gain gain = {.energy_fj = plan->joint->timeline.group_fj[group]};
+    int64_t before = 0, last = group + 1 == plan->mapping->n_groups;
+    for (int g = 0; g < group; g++) before = tw_max(before, end_of_group(plan, g));
+    int64_t end = last ? plan->sum.cycles : end_of_group(plan, group);
+    gain.cycles = tw_max(0, end - before);
+    gain.layers_cycles = gain.layers_energy_fj = known ? 0 : -1;
+    for (int k = 0; k < nest->n_ops && known; k++) {
+        gain.layers_cycles += search->apart_op[nest->map->op[k].op].cycles;
+        gain.layers_energy_fj += search->apart_op[nest->map->op[k].op].energy_fj;
+    }
+    return gain;
+}

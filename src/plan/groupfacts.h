@@ -20,4 +20,11 @@ int64_t tw_group_needs(const tw_plan *plan, int group, int memory);
 /* Shows every step, with the windows of the group's tensors. */
 TW_NODISCARD tw_status tw_group_walk(const tw_plan *plan, int group, tw_group_step_fn fn, void *user,
                                      tw_arena *scratch);
+/* What a group takes of the time and the energy of the plan, and what its operators take layer by layer. Groups overlap: a group's
+ * cycles are those by which its executions end later than all before it, the last one's go on to the end of the plan; so they add up. */
+typedef struct tw_group_gain {
+    int64_t cycles, energy_fj;
+    int64_t layers_cycles, layers_energy_fj; /* -1: not known, or it has parts of them */
+} tw_group_gain;
+tw_group_gain tw_group_gain_of(const tw_plan *plan, int group);
 #endif

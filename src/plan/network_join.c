@@ -3,6 +3,7 @@
 
 #include "core/deadline.h"
 #include "model/unmerge.h"
+#include "plan/ends.h"
 #include "plan/fused.h"
 #include "plan/network_mapping.h"
 #include "plan/several.h"
@@ -268,6 +269,14 @@ static tw_summary sum_of(const tw_network_plan *plan, const tw_stretch *s)
     return sum;
 }
 
+/* What each step takes by its layer, as operators of a plan. */
+static tw_status each_of(const tw_network_plan *plan, const tw_stretch *s, tw_arena *arena, tw_op_plan **out)
+{
+    TW_ALLOC(arena, *out, s->n + 1);
+    for (int i = 0; i < s->n; i++) (*out)[i].timeline.sum = plan->plan[plan->network->layers.of[s->first + i]]->sum;
+    return TW_OK;
+}
+
 /* Compared with the layers, where these have plans. */
 static tw_status plan_on_cores(const tw_network_plan *plan, const tw_request *asked, const tw_stretch *s,
                                const tw_work *work, const tw_plan **out)
@@ -292,8 +301,10 @@ static tw_status plan_stretch(const tw_network_plan *plan, const tw_search_optio
     TW_ALLOC(work->arena, map, s->n);
     for (int i = 0; i < s->n; i++) map[i] = plan->plan[plan->network->layers.of[s->first + i]]->mapping->op[0];
     mapping = (tw_mapping){s->n, map};
+    tw_op_plan *each;
+    TW_TRY(each_of(plan, s, work->scratch, &each));
     const tw_plan apart = {
-        .model = &s->model, .machine = plan->machine, .mapping = &mapping, .sum = sum_of(plan, s)};
+        .model = &s->model, .machine = plan->machine, .mapping = &mapping, .op = each, .sum = sum_of(plan, s)};
     TW_TRY(tw_fused_find(&asked, &apart, s->alone, work, out));
     if (*out == &apart) *out = NULL;
     return TW_OK;
@@ -355,7 +366,14 @@ static tw_status compare(const tw_network_plan *plan, const tw_program_map *give
     static const tw_search_options options = {.groups = true};
     const tw_request asked = {&given->stretch.model, plan->machine, &options, NULL, NULL};
     *out = (tw_joint_search){.given = true, .measure = TW_CYCLES};
-    if (has_layers(plan, &given->stretch)) out->apart = sum_of(plan, &given->stretch);
+    if (has_layers(plan, &given->stretch)) {
+        tw_summary *each;
+        TW_ALLOC(work->arena, each, given->stretch.n + 1);
+        for (int i = 0; i < given->stretch.n; i++)
+            each[i] = plan->plan[plan->network->layers.of[given->stretch.first + i]]->sum;
+        out->apart_op = each;
+        out->apart = sum_of(plan, &given->stretch);
+    }
     return tw_several_is_asked(&asked) ? tw_several_bound(&asked, work->scratch, out)
                                        : tw_fused_bound(&asked, work->scratch, out);
 }
@@ -368,7 +386,8 @@ static tw_status add_given(const tw_network_plan *plan, const tw_program_map *gi
     *part = (tw_network_part){.first_step = s->first, .n_steps = s->n};
     TW_ALLOC(work->arena, search, 1);
     TW_TRY(compare(plan, given, work, search));
-    return tw_plan_build_joint(given->model, plan->machine, &given->mapping, search, work, &part->plan);
+    TW_TRY(tw_plan_build_joint(given->model, plan->machine, &given->mapping, search, work, &part->plan));
+    return tw_joint_with_ends(part->plan, work, &part->plan);
 }
 
 tw_status tw_network_join_given(const tw_network_plan *plan, const tw_network_mapping *given, const tw_work *work,

@@ -62,14 +62,15 @@ typedef struct tw_joint_search {
     tw_measure measure; /* that was made small                                                    */
     tw_summary
         apart; /* what the same takes layer by layer: the plan that it was compared with; cycles 0: there is none */
-    int64_t bound;        /* proven: no plan, fused or not, takes fewer cycles; 0: not known           */
-    const char *bound_by; /* the engine that is busy so long; NULL: not known                          */
-    bool bound_waits;     /* or, before that, waits for work that it cannot load further ahead of      */
-    int64_t n_simulated;  /* programs of groups                                                     */
-    double seconds;       /* of the search for groups                                               */
-    int n_cores;          /* that were searched; 0: the machine has none, or one                    */
-    const int64_t *alone; /* per core: cycles of the best plan on it alone; 0: there is none        */
-    int64_t equal;        /* cycles of the same groups in equal parts on all cores; 0: not known    */
+    const tw_summary *apart_op; /* per operator of the model: what it takes in that plan; NULL: not known        */
+    int64_t bound;              /* proven: no plan, fused or not, takes fewer cycles; 0: not known           */
+    const char *bound_by;       /* the engine that is busy so long; NULL: not known                          */
+    bool bound_waits;           /* or, before that, waits for work that it cannot load further ahead of      */
+    int64_t n_simulated;        /* programs of groups                                                     */
+    double seconds;             /* of the search for groups                                               */
+    int n_cores;                /* that were searched; 0: the machine has none, or one                    */
+    const int64_t *alone;       /* per core: cycles of the best plan on it alone; 0: there is none        */
+    int64_t equal;              /* cycles of the same groups in equal parts on all cores; 0: not known    */
 } tw_joint_search;
 
 /* Operators that run as groups, all on one timeline. */
@@ -77,7 +78,8 @@ typedef struct tw_joint_plan {
     const tw_joint_search *search; /* NULL: the mapping was given */
     const tw_joint *program;
     tw_joint_timeline timeline;
-    const tw_memory_use *memory; /* per memory of the platform */
+    const tw_memory_use *memory;    /* per memory of the platform                        */
+    const struct tw_group_end *end; /* per group: why it ends there (ends.h); NULL: not known */
 } tw_joint_plan;
 
 struct tw_plan {

@@ -184,18 +184,22 @@ static __int128 energy_at(const tw_platform *platform, int memory, int port, boo
     return (__int128)(own >= 0 ? own : each) * tw_cdiv(units, p->word) * p->word;
 }
 
-static void add_energy(runner *r, const tw_instr *in)
+static __int128 energy_of(const tw_platform *platform, const tw_instr *in)
 {
-    const tw_platform *platform = r->joint->platform;
     const tw_platform_engine *engine = &platform->engine[in->engine];
-    if (in->op == TW_EXEC) {
-        r->energy_fj += (__int128)engine->is.energy_fj * in->work;
-        return;
-    }
+    if (in->op == TW_EXEC) return (__int128)engine->is.energy_fj * in->work;
     bool out = in->op == TW_STORE;
     int source = out ? engine->is.memory : engine->is.outer, target = out ? engine->is.outer : engine->is.memory;
-    if (!in->heard) r->energy_fj += energy_at(platform, source, engine->reads[out], true, in->reads);
-    r->energy_fj += energy_at(platform, target, engine->writes[out], false, in->writes);
+    __int128 sum = energy_at(platform, target, engine->writes[out], false, in->writes);
+    return in->heard ? sum : sum + energy_at(platform, source, engine->reads[out], true, in->reads);
+}
+
+/* What a group has fits if the sum does, which is checked in the end. */
+static void add_energy(runner *r, const tw_instr *in)
+{
+    __int128 fj = energy_of(r->joint->platform, in);
+    r->energy_fj += fj;
+    if (r->out->group_fj && r->energy_fj <= INT64_MAX) r->out->group_fj[in->group] += (int64_t)fj;
 }
 
 static void add_span(runner *r, const tw_event *event)
@@ -292,6 +296,7 @@ static tw_status init_waits(runner *r, tw_arena *arena)
     TW_ALLOC(arena, r->out->op, r->joint->n_nests);
     TW_ALLOC(arena, r->out->idle, n_engines);
     TW_ALLOC(arena, r->out->op_extra, (int64_t)r->joint->n_nests * TW_MAX_GROUP_OPS);
+    TW_ALLOC(arena, r->out->group_fj, r->joint->n_nests + 1);
     TW_ALLOC(arena, r->out->first_wait, n_engines);
     TW_ALLOC(arena, r->out->no_data, (int64_t)n_engines * n_stays);
     TW_ALLOC(arena, r->out->no_credit, (int64_t)n_engines * n_stays);

@@ -29,6 +29,7 @@ typedef struct tw_joint_timeline {
     tw_idle *idle;                         /* per engine: of those that compute         */
     int64_t *op_extra;                     /* per group and operator, flat: cycles of `idle` late and contended */
     int64_t *no_data, *no_credit;          /* per engine and stay: engine * stays + stay, see tw_timeline */
+    int64_t *group_fj;                     /* per group: energy of its commands         */
     int *first_wait;                       /* per engine: stay that its first execution waited for last, -1: none */
 } tw_joint_timeline;
 

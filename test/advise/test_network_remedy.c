@@ -96,6 +96,46 @@ TEST(every_change_is_worth_what_planning_the_network_on_such_a_machine_gives)
     tw_context_free(ctx);
 }
 
+/* A plan in programs: changes of the machine are planned in groups, too; changes of groups are simulated, and are of the whole network. */
+TEST(advice_about_programs_is_about_the_plan_in_groups)
+{
+    static const char slow[] =
+        "{machine: m, unit: byte, timing: async, memories: [{name: dram, size: unlimited}, {name: l1, size: 16 "
+        "KiB}], "
+        "engines: [{name: dma, between: [dram, l1], prefetch: all, cost: {latency: 50, per_cycle: 2}}, "
+        "{name: mac, computes: [multiply-add, add, max, average, min, product, map], memory: l1, cost: {array: [8, "
+        "8]}}]}";
+    static const by_hand faster = {"dma", "twice as fast: 4 bytes per cycle", "per_cycle: 2", "per_cycle: 4"};
+    tw_search_options search = TW_SEARCH_OPTIONS_INIT;
+    search.budget = layers.budget;
+    search.n_threads = 1;
+    search.groups = true;
+    const tw_network_search_options grouped = {.search = &search};
+    tw_context *ctx = tw_context_new();
+    const tw_network *network = open_digits(ctx);
+    const tw_machine *machine;
+    const tw_network_plan *plan, *changed;
+    const tw_network_remedy *remedy;
+    char text[2048];
+    int n, n_moves = 0;
+    CHECK_EQ(tw_machine_parse(ctx, "m", slow, &machine), TW_OK);
+    CHECK_EQ(tw_network_search(ctx, network, machine, &grouped, &plan), TW_OK);
+    CHECK(tw_network_plan_totals(plan)->n_programs > 0);
+    CHECK_EQ(tw_network_remedies(ctx, plan, &grouped, &remedy, &n), TW_OK);
+    const char *at = strstr(slow, faster.from);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - slow), slow, faster.to, at + strlen(faster.from));
+    CHECK_EQ(tw_machine_parse(ctx, "m", text, &machine), TW_OK);
+    CHECK_EQ(tw_network_search(ctx, network, machine, &grouped, &changed), TW_OK);
+    CHECK(find(remedy, n, &faster)->all.value == (double)tw_network_plan_totals(changed)->cycles);
+    for (int i = 0; i < n; i++) {
+        if (!tw_change_is_of_mapping(remedy[i].all.kind)) continue;
+        n_moves++;
+        CHECK(remedy[i].all.value < (double)tw_network_plan_totals(plan)->cycles);
+    }
+    CHECK(n_moves > 0);
+    tw_context_free(ctx);
+}
+
 typedef struct patience {
     int left;
 } patience;

@@ -1,5 +1,7 @@
 /* test/networks/test_join.c - networks as programs of groups: never slower than layer by layer, and the same numbers. */
 #include "pb.h"
+#include "plan/ends.h"
+#include "plan/groupfacts.h"
 #include "report/facts/losses.h"
 #include "tilewright/network.h"
 #include "tw_test.h"
@@ -248,6 +250,30 @@ static void check_losses(const tw_network_plan *plan)
     tw_arena_free(arena);
 }
 
+/* What groups take adds up to what their program takes; of each it is known why it ends. */
+static void check_groups(const tw_network_plan *plan)
+{
+    tw_arena *arena = tw_arena_new();
+    for (int i = 0; i < plan->n_parts; i++) {
+        const tw_plan *program = plan->part[i].plan;
+        int64_t cycles = 0, energy = 0, layers = 0;
+        for (int g = 0; program && g < program->mapping->n_groups; g++) {
+            tw_group_gain gain = tw_group_gain_of(program, g);
+            cycles += gain.cycles;
+            energy += gain.energy_fj;
+            layers += gain.layers_cycles;
+            CHECK(program->joint->end != NULL);
+            CHECK((program->joint->end[g].kind == TW_ENDS_LAST) == (g + 1 == program->mapping->n_groups));
+            CHECK(*tw_group_end_text(program, &program->joint->end[g], arena));
+        }
+        if (!program) continue;
+        CHECK_EQ(cycles, program->sum.cycles);
+        CHECK_EQ(energy, program->sum.energy_fj);
+        CHECK_EQ(layers, program->joint->search->apart.cycles);
+    }
+    tw_arena_free(arena);
+}
+
 /* Every step is run, every program as it is planned, and the results are those of layer by layer. */
 static void check_numbers(tw_context *ctx, const both *b)
 {
@@ -278,6 +304,7 @@ TEST(a_random_network_in_groups_is_never_slower_and_makes_the_same_numbers)
         both b = plan_both(ctx, network, machine);
         check_never_slower(&b);
         check_losses(b.groups);
+        check_groups(b.groups);
         check_losses(b.layers);
         check_numbers(ctx, &b);
         const tw_network_totals *t = tw_network_plan_totals(b.groups);

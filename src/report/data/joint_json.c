@@ -1,5 +1,6 @@
 /* src/report/data/joint_json.c - see joint_json.h. */
 #include "report/data/joint_json.h"
+#include "plan/ends.h"
 #include "plan/groupfacts.h"
 #include "report/facts/jointfacts.h"
 
@@ -96,6 +97,21 @@ static void write_needs(const tw_plan *plan, int g, tw_json *j)
     tw_json_close(j);
 }
 
+/* What it takes, and what its operators take layer by layer; why it ends there. */
+static void write_gain(const tw_plan *plan, int g, tw_json *j)
+{
+    tw_group_gain gain = tw_group_gain_of(plan, g);
+    tw_json_key_int(j, "cycles", gain.cycles);
+    tw_json_key_int(j, "energy_fj", gain.energy_fj);
+    int_or_null(j, "layers_cycles", gain.layers_cycles, gain.layers_cycles >= 0);
+    int_or_null(j, "layers_energy_fj", gain.layers_energy_fj, gain.layers_energy_fj >= 0);
+    if (!plan->joint->end) return;
+    tw_arena *arena = tw_arena_new();
+    const char *text = arena ? tw_group_end_text(plan, &plan->joint->end[g], arena) : NULL;
+    if (text) tw_json_key_string(j, "ends", text);
+    tw_arena_free(arena);
+}
+
 static void write_group(const tw_plan *plan, int g, tw_json *j)
 {
     tw_group_facts facts = tw_group_facts_of(plan, g);
@@ -112,6 +128,7 @@ static void write_group(const tw_plan *plan, int g, tw_json *j)
     write_facts(&facts, j);
     write_tensors(plan, g, facts.n_tensors, j);
     write_needs(plan, g, j);
+    write_gain(plan, g, j);
     tw_json_close(j);
 }
 

@@ -1,5 +1,6 @@
 /* src/report/text/joint.c - see joint.h. */
 #include "report/text/joint.h"
+#include "plan/ends.h"
 #include "plan/groupfacts.h"
 #include "plan/links.h"
 #include "report/facts/jointfacts.h"
@@ -217,6 +218,16 @@ static void print_tensors(const tw_plan *plan, int group, bool (*is_so)(const tw
     if (n > MOST) tw_text_printf(out, " and %d more", n - MOST);
 }
 
+/* "; ends: the next group reads nothing of it", of groups with others behind them */
+static void print_end(const tw_plan *plan, int group, tw_text *out)
+{
+    if (!plan->joint->end || group + 1 == plan->joint->program->n_nests) return;
+    tw_arena *arena = tw_arena_new();
+    const char *end = arena ? tw_group_end_text(plan, &plan->joint->end[group], arena) : NULL;
+    if (end) tw_text_printf(out, "; ends: %s", end);
+    tw_arena_free(arena);
+}
+
 /* "pair: 8'192 points of a computed again (+12.5%), 65'536 bytes neither stored nor loaded, even at 0.125 points a byte; 12'288 in l1" */
 static void print_gain(const tw_plan *plan, int group, tw_line *line)
 {
@@ -245,6 +256,7 @@ static void print_gain(const tw_plan *plan, int group, tw_line *line)
         tw_text_printf(&text, "%s %s in %s", before, TW_GROUPED(needs), platform_of(plan)->memory[m].name);
         before = ",";
     }
+    print_end(plan, group, &text);
     if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "fusion", text.bytes);
     tw_text_release(&text);
 }

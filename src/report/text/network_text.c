@@ -392,7 +392,7 @@ static tw_remedy_frame frame_of(const page *p)
 static tw_status put_remedies(page *p)
 {
     const tw_remedy_frame frame = frame_of(p);
-    tw_line_end(&p->line);
+    if (p->plan->totals.n_programs == 0) tw_line_end(&p->line);
     return tw_report_remedies_text(&frame, p->options->remedy, p->options->n_remedies, &p->line);
 }
 
