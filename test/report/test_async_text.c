@@ -414,7 +414,7 @@ static tw_status print_formulas(const tw_plan *plan, tw_arena *scratch, tw_diag 
 }
 static tw_status print_commands(const tw_plan *plan, tw_arena *scratch, tw_diag *diag, FILE *out)
 {
-    return tw_report_events(plan, TW_FORMAT_CSV, "dma", scratch, diag, out);
+    return tw_report_events(plan, NULL, TW_FORMAT_CSV, "dma", scratch, diag, out);
 }
 static tw_status print_document(const tw_plan *plan, tw_arena *scratch, tw_diag *diag, FILE *out)
 {
