@@ -150,6 +150,11 @@ static void write_search(const tw_plan *plan, tw_json *j)
             int_or_null(j, plan->joint->program->platform->core[c].name, s->alone[c], s->alone[c] > 0);
         tw_json_close(j);
         int_or_null(j, "equal_cycles", s->equal, s->equal > 0);
+        tw_json_key(j, "proven_mappings");
+        if (s->space > 0)
+            tw_json_number(j, s->space);
+        else
+            tw_json_null(j);
     }
     int_or_null(j, "bound_cycles", s->bound, s->bound > 0);
     tw_json_key_string(j, "bound_by", s->bound_by);

@@ -165,6 +165,22 @@ static void print_idle(const tw_plan *plan, tw_line *line)
     tw_fact_put(line, TW_PLAIN, "cores idle", text);
 }
 
+/* That all of a small space was looked at. */
+static void print_space(const tw_plan *plan, tw_line *line)
+{
+    const tw_joint_search *s = plan->joint->search;
+    char text[300];
+    if (s->space <= 0) return;
+    if (s->space < 1e15)
+        snprintf(text, sizeof text, "proven: of %s", TW_GROUPED((int64_t)s->space));
+    else
+        snprintf(text, sizeof text, "proven: of %.2g", s->space);
+    snprintf(text + strlen(text), sizeof text - strlen(text),
+             " mappings (runs x cores x shares x tiles x what stays) none is better; docs/design/cores.md has the "
+             "space");
+    tw_fact_put(line, TW_PLAIN, "", text);
+}
+
 /* What the same takes layer by layer or on fewer cores, and what no plan is below. */
 static void print_search(const tw_plan *plan, tw_line *line)
 {
@@ -173,6 +189,7 @@ static void print_search(const tw_plan *plan, tw_line *line)
     if (!s) return;
     print_layers(plan, line);
     print_cores(plan, line);
+    print_space(plan, line);
     if (s->bound <= 0) return;
     snprintf(text, sizeof text, "no plan takes fewer than %s cycles, for which %.100s is busy",
              TW_GROUPED(s->bound), s->bound_by);
