@@ -29,10 +29,11 @@ refused() {
     [ "$(head -1 err.txt)" = "tilewright plan: $text" ] || fail "'$*': $(head -1 err.txt), not '$text'"
 }
 words="latency (or cycles), ticks, energy, edp, traffic:NAME and peak:NAME"
-for word in beauty traffic traffic: peak peak: latency:l1 Latency ''; do
+for word in beauty traffic traffic: peak peak: latency:l1 ''; do
     refused "--objective takes some of $words, not '$word'" --objective="$word"
 done
 refused "--objective takes some of $words, not ''" --objective=latency,,energy
+refused "--objective takes some of $words, not 'Latency'; did you mean 'latency'?" --objective=Latency
 refused "--objective takes some of $words, not ''" --objective latency,
 refused "--objective has 'latency' twice; it takes different ones of $words" --objective=latency,energy,latency
 refused "--objective has 'cycles' twice; it takes different ones of $words" --objective=latency,cycles
@@ -213,7 +214,7 @@ timeout --foreground --preserve-status -s INT 1 "$tw" plan "${long[@]}" -o stopp
 code=$?
 [ "$code" = 0 ] || fail "a search that was stopped ends with $code"
 says err.txt "interrupted: this is the best plan that was found until then"; lacks out.txt "what would help"
-says out.txt ", not proven: gap "; says out.txt "; stopped"; says stopped/report.txt "; stopped"
+says out.txt ", not proven: gap "; says out.txt "; interrupted"; says stopped/report.txt "; interrupted"
 valid_json stopped/plan.json; says stopped/plan.json '"ending": "stopped"'
 expect 0 eval "${long[@]:0:4}" --mapping=stopped/mapping.yaml
 [ "$(entries)" = "$n" ] || fail "a search that was stopped is kept in the cache"
@@ -223,13 +224,13 @@ if command -v script >/dev/null; then
     # shown ARGS...: what a terminal of 80 columns gets, one line for each time that the line was written.
     shown() { TERM=dumb script -qec "stty cols ${columns:-80}; $tw plan $*" /dev/null </dev/null | tr '\r' '\n' >out.txt; }
     shown "${long[@]}" -o tty --full --time-limit=1.5 --no-cache
-    grep -qE "^matmul  .*bound [0-9']+ .* nodes/s  [0-9]\.[0-9] s" out.txt || { fail "no progress on a terminal"; head -3 out.txt >&2; }
+    grep -qE "^matmul  [0-9]\.[0-9] s, .* s left  best [0-9']+, bound [0-9']+, gap" out.txt || { fail "no progress on a terminal"; head -3 out.txt >&2; }
     grep -qE 'simulated, [0-9]+\.[0-9]+ s$' out.txt || fail "the report does not tell the seconds"
     grep -qE '^ {30,}$' out.txt || fail "the line of progress is not erased"
     columns=40 shown "${long[@]}" -o tty --time-limit=1.5 --no-cache
-    grep -E '^matmul  (best|nothing)' out.txt | grep -qE '^.{40,}' && fail "progress is wider than the terminal"
-    shown "${long[@]}" -o tty --time-limit=1.5 --no-cache --quiet; grep -q "nodes/s" out.txt && fail "--quiet shows progress"
-    shown "${small[@]}" -o tty --no-cache; grep -q "nodes/s" out.txt && fail "a short search shows progress"
+    grep -E '^matmul  [0-9]' out.txt | grep -qE '^.{40,}' && fail "progress is wider than the terminal"
+    shown "${long[@]}" -o tty --time-limit=1.5 --no-cache --quiet; grep -q ", bound" out.txt && fail "--quiet shows progress"
+    shown "${small[@]}" -o tty --no-cache; grep -q ", bound" out.txt && fail "a short search shows progress"
     shown "${small[@]}" -o tty; shown "${small[@]}" -o tty
     says out.txt ", proven (from the cache)"; lacks out.txt "--no-cache"
 fi

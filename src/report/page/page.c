@@ -73,7 +73,10 @@ static tw_status put_document(page *p)
 {
     TW_TRY(put_packed(p, "tw-page", p->json.text.bytes, p->json.text.len));
     if (p->n_plans == 0 || core_size() == 0) return TW_OK;
-    return put_packed(p, "tw-core", tw_page_core, core_size());
+    fputs("<script type=\"text/plain\" id=\"tw-core\">", p->out);
+    fwrite(tw_page_core, 1, core_size(), p->out);
+    fputs("</script>\n", p->out);
+    return TW_OK;
 }
 
 /* `status`: what happened since it was opened. */

@@ -88,7 +88,7 @@ static const char *ending_text(const tw_search_record *r)
     static const char *const text[] = {[TW_END_DONE] = "",
                                        [TW_END_BUDGET] = "; out of budget",
                                        [TW_END_TIME] = "; out of time",
-                                       [TW_END_STOPPED] = "; stopped",
+                                       [TW_END_STOPPED] = "; interrupted",
                                        [TW_END_MEMORY] = "; out of memory",
                                        [TW_END_GAP] = ", as asked"};
     if (r->by_default && r->ending == TW_END_BUDGET) return "; ended after about 2 s of work (--prove goes on)";
@@ -277,7 +277,7 @@ static void describe_searches(const tw_plan *plan, tw_text *out)
     if (worst)
         tw_text_printf(out, "; the largest gap is %s, of %s%s", tw_gap_text(worst->gap, false, number),
                        plan->model->op[at].name, ending_text(worst));
-    if (stopped && worst && worst->ending != TW_END_STOPPED) tw_text_printf(out, "; stopped");
+    if (stopped && worst && worst->ending != TW_END_STOPPED) tw_text_printf(out, "; interrupted");
 }
 
 void tw_searches_print(const tw_plan *plan, const tw_print_options *options, tw_line *line)

@@ -114,7 +114,7 @@ void tw_verdict_print(const tw_verdict *verdict, const char *unit, tw_line *line
     }
     if (!verdict->checked) {
         tw_fact_put(line, TW_PLAIN, "verified",
-                    verdict->stopped ? "no: time was up"
+                    verdict->stopped ? "no: time was up, or it was interrupted"
                                      : "no: too many instructions to check, see --max-instructions");
         return;
     }
@@ -128,7 +128,7 @@ void tw_verdict_print(const tw_verdict *verdict, const char *unit, tw_line *line
         tw_fact_put(line, TW_GOOD, "verified", text);
     } else {
         snprintf(text, sizeof text, "%s; not executed: %s", what,
-                 verdict->stopped ? "time was up" : "too large, see --max-macs");
+                 verdict->stopped ? "time was up, or it was interrupted" : "too large, see --max-macs");
         tw_fact_put(line, TW_PLAIN, "checked", text);
     }
 }
