@@ -53,8 +53,14 @@ typedef struct exact {
     bool *made;                /* per tensor: an operator makes it                */
     bool linked[MOST_OPS + 1]; /* the operator reads what the one before it makes */
     run run[MOST_OPS][MOST_OPS + 1];
-    int64_t rest[MOST_OPS + 1], rest_units[MOST_OPS + 1]; /* what operators from i on take at least */
-    int64_t rate;                                         /* of memory 0's ports; 0: there is no limit */
+    int64_t rest[MOST_OPS +
+                 1]; /* cycles of the runs from operator i on that wait for each other, up to one that does not  */
+    int64_t far[MOST_OPS +
+                1]; /* cycles, from the beginning, until those behind such a one have ended                     */
+    int64_t rest_units
+        [MOST_OPS +
+         1];      /* of all runs from operator i on                                                            */
+    int64_t rate; /* of memory 0's ports; 0: there is no limit */
     bool broadcasts;
     int n_chosen;
     choice chosen[MOST_OPS];
@@ -283,21 +289,25 @@ static bool is_output(const exact *x, int op)
     return x->readers[tw_op_makes(&x->model->op[op])].hi > x->model->n_ops;
 }
 
+/* What [i, i + k) and all behind it take at least, if it is run in this way. */
+static void add_rest(exact *x, int i, int k, const facts *f)
+{
+    int n = x->model->n_ops, next = i + k;
+    bool linked = x->linked[next], out = is_output(x, next - 1);
+    int64_t own = run_least(x, i, f, false, next == n);
+    if (x->rest[next] == INT64_MAX) return;
+    x->rest[i] = tw_min(x->rest[i], own + (linked ? x->rest[next] : 0));
+    x->far[i] = tw_min(x->far[i], linked ? x->far[next] : tw_max(x->rest[next], x->far[next]));
+    x->rest_units[i] = tw_min(x->rest_units[i], f->own + (out ? f->out : 0) + x->rest_units[next]);
+}
+
 static void find_rest(exact *x)
 {
     int n = x->model->n_ops;
     for (int i = n - 1; i >= 0; i--) {
-        x->rest[i] = x->rest_units[i] = INT64_MAX;
+        x->rest[i] = x->far[i] = x->rest_units[i] = INT64_MAX;
         for (int k = 1; k <= n - i; k++)
-            for (int w = 0; w < x->run[i][k].n; w++) {
-                const facts *f = &x->run[i][k].facts[w];
-                bool out = is_output(x, i + k - 1);
-                int64_t own = run_least(x, i, f, false, i + k == n), next = x->rest[i + k],
-                        units = x->rest_units[i + k];
-                if (next == INT64_MAX) continue;
-                x->rest[i] = tw_min(x->rest[i], x->linked[i + k] ? own + next : tw_max(own, next));
-                x->rest_units[i] = tw_min(x->rest_units[i], f->own + (out ? f->out : 0) + units);
-            }
+            for (int w = 0; w < x->run[i][k].n; w++) add_rest(x, i, k, &x->run[i][k].facts[w]);
     }
 }
 
@@ -382,6 +392,7 @@ static tw_status take_way(exact *x, int first, int n_ops, const tw_way *way, con
     now.end = (x->linked[first] ? so_far->end : 0) + run_least(x, first, f, in, !stays);
     now.units += f->own + (in ? f->in : 0) + (out ? f->out : 0);
     now.cycles = tw_max(now.cycles, x->linked[next] ? now.end + x->rest[next] : tw_max(now.end, x->rest[next]));
+    now.cycles = tw_max(now.cycles, x->far[next]);
     now.cycles = tw_max(now.cycles, over_ports(x, now.units + x->rest_units[next]));
     if (is_no_better(x, now.cycles)) return TW_OK;
     x->chosen[x->n_chosen++] = (choice){way, first, n_ops, stays};

@@ -512,11 +512,13 @@ static void show(const problem *p, const brute *b, const tw_exact *exact)
 }
 
 /* Bounds are put to the hardest test where all that is a cycle too slow is left out: the best is found, and then nothing. */
-static void check_known(const tw_fuse_request *request, const tw_work *work, int64_t least)
+static void check_known(const tw_fuse_request *request, const tw_work *work, const brute *b)
 {
     tw_exact exact;
+    int64_t least = b->least;
     if (least == 0) return;
     CHECK_EQ(tw_exact_find(request, (double)least + 1, work, &exact), TW_OK);
+    if (exact.best.cycles != least) show(b->p, b, &exact);
     CHECK_EQ(exact.best.cycles, least);
     CHECK_EQ(tw_exact_find(request, (double)least, work, &exact), TW_OK);
     CHECK(exact.complete && exact.best.mapping.n_groups == 0);
@@ -548,7 +550,7 @@ static bool run_case(problem *p, score *s)
         CHECK(exact.complete);
         CHECK_EQ((int64_t)exact.n_mappings, b.n_mappings);
         CHECK_EQ(exact.best.cycles, b.least);
-        check_known(&request, &work, b.least);
+        check_known(&request, &work, &b);
         s->n_mappings += b.n_mappings;
         s->n_simulated += exact.n_tried;
         s->n_possible += b.least > 0;
