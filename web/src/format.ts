@@ -64,6 +64,8 @@ export interface LossesDoc {
   cycles: number;
   busy: number;
   peak: number;
+  cores?: number; // missing in older documents, as all_cores
+  all_cores?: boolean;
   recompute: number;
   fill: number;
   overhead: number;
@@ -75,7 +77,7 @@ export interface LossesDoc {
   parts: LossDoc[];
 }
 export interface LossDoc {
-  kind: "recompute" | "fill" | "overhead" | "edge" | "contention" | "start" | "end" | "wait";
+  kind: "cores" | "recompute" | "fill" | "overhead" | "edge" | "contention" | "start" | "end" | "wait";
   cycles: number;
   share: number;
   text: string;
