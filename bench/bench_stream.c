@@ -9,6 +9,7 @@
 #include "tilewright/network.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -32,10 +33,12 @@ static void print_pair(FILE *out, int a, int b)
 /* The quad-core machine with n compute cores, which are 0 .. n - 1; then pooling, additions, DRAM. */
 static void print_machine(int n, FILE *out)
 {
+    static const char *const helper_name[] = {"pooling", "simd", "offchip"};
+    char folder[PATH_MAX];
+    if (!realpath(CORES, folder)) return;
     fprintf(out, "name: tpu_like_%d\ncores:\n", n);
-    for (int i = 0; i < n; i++) fprintf(out, "  %d: " CORES "tpu_like.yaml\n", i);
-    fprintf(out, "  %d: " CORES "pooling.yaml\n  %d: " CORES "simd.yaml\n  %d: " CORES "offchip.yaml\n", n, n + 1,
-            n + 2);
+    for (int i = 0; i < n; i++) fprintf(out, "  %d: %s/tpu_like.yaml\n", i, folder);
+    for (int i = 0; i < 3; i++) fprintf(out, "  %d: %s/%s.yaml\n", n + i, folder, helper_name[i]);
     fprintf(out, "offchip_core_id: %d\nunit_energy_cost: 0\ncore_connectivity:\n", n + 2);
     for (int i = 0; i + 1 < n; i++) print_pair(out, i, i + 1);
     if (n > 2) print_pair(out, n - 1, 0);

@@ -2,6 +2,7 @@
 #include "async_random.h"
 #include "losses_check.h"
 #include "plan/plan.h"
+#include "report/facts/jointfacts.h"
 #include "report/facts/losses.h"
 
 #include <stdio.h>
@@ -236,4 +237,42 @@ TEST(cores_that_have_less_than_their_share_are_a_part_of_the_waterfall)
     CHECK_EQ(x.peak, 6 * 16 * 32 / 12);
     CHECK_EQ(x.of[TW_LOSS_CORES], 6 * 16 * 32 / 8 - x.peak);
     tw_arena_free(arena);
+}
+
+/* Layers of examples/16-three-cores in equal parts: the input crosses once and arrives three times; all tensors of a port add up to the port. */
+TEST(what_several_cores_load_at_once_crosses_a_port_that_broadcasts_once)
+{
+    const char *source = getenv("TW_SOURCE");
+    char path[3][600];
+    static const char *const name[] = {"workload.yaml", "machine.yaml", "equal.yaml"};
+    tw_context *ctx = tw_context_new();
+    tw_arena *arena = tw_arena_new();
+    tw_diag diag = {0};
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_mapping *mapping;
+    const tw_plan *plan;
+    const tw_port_traffic *traffic;
+    int n;
+    int64_t sum = 0;
+    for (int i = 0; i < 3; i++)
+        snprintf(path[i], sizeof path[i], "%s/examples/16-three-cores/%s", source ? source : ".", name[i]);
+    CHECK_EQ(tw_model_open(ctx, path[0], &model), TW_OK);
+    CHECK_EQ(tw_machine_open(ctx, path[1], &machine), TW_OK);
+    CHECK_EQ(tw_mapping_open(ctx, model, machine, path[2], &mapping), TW_OK);
+    CHECK_EQ(tw_plan_eval(ctx, model, machine, mapping, &plan), TW_OK);
+    losses_check(plan);
+    CHECK_EQ(tw_joint_port_traffic(plan, &(tw_work){arena, arena, &diag}, &n, &traffic), TW_OK);
+    for (int i = 0; i < n; i++) {
+        sum += traffic[i].units;
+        if (strcmp(model->tensor[traffic[i].tensor].name, "l0.ifm") != 0) continue;
+        CHECK_EQ(traffic[i].transfers, 1);
+        CHECK_EQ(traffic[i].units, 3 * 56 * 56);
+        CHECK_EQ(traffic[i].delivered, 3 * 3 * 56 * 56);
+    }
+    CHECK_EQ(sum, plan->joint->timeline.port_units[0]);
+    CHECK_EQ(sum, 3 * 56 * 56 + (3 + 3 * 8) * 8 * 9 + 4 * 8 * 56 * 56 + 3 * 8 * 56 * 56);
+    tw_diag_release(&diag);
+    tw_arena_free(arena);
+    tw_context_free(ctx);
 }

@@ -35,12 +35,13 @@ export interface PlanDoc {
   losses?: LossesDoc; // missing in older documents
   ops: OpDoc[];
   groups?: GroupDoc[]; // operators that run side by side: then what follows is about all of them, and `ops` has little
-  group_search?: { measure?: string } | null; // null: the mapping was given
+  group_search?: { measure?: string; layers_cycles?: number | null; bound_cycles?: number | null; alone_cycles?: Record<string, number | null>; equal_cycles?: number | null; proven_mappings?: number | null } | null; // null: the mapping was given
   bottleneck?: string;
   bound?: { ticks: number; cycles: number; engine?: string; port?: string };
   critical_port_cycles?: number;
   engines?: GroupEngineDoc[];
-  ports?: { name: string; memory: string; ways: number; per_cycle: number | null; busy_cycles: number; transfers: number }[];
+  ports?: { name: string; memory: string; ways: number; per_cycle: number | null; busy_cycles: number; transfers: number; units?: number }[];
+  port_traffic?: { port: string; tensor: string; transfers: number; units: number; delivered_units: number }[]; // missing in older documents
   memories?: { name: string; size: number | null; copies: number; slots: number; peak_live: number }[];
   holds?: HoldDoc[];
   placement?: PlacementDoc[];

@@ -464,7 +464,7 @@ static void climb_groups(ladder *l, const tw_plan *plan, int engine)
 /* Whether it is told by its kind alone, as one with all others of that kind: what says nothing of its own, and fills of less than 1 %. */
 static bool is_told_by_kind(const tw_losses *out, const tw_loss *part)
 {
-    if (part->kind == TW_LOSS_FILL) return part->cycles < out->cycles / 100;
+    if (part->kind == TW_LOSS_FILL) return !part->dimension || part->cycles < out->cycles / 100;
     return part->kind != TW_LOSS_WAIT && part->kind != TW_LOSS_START;
 }
 
