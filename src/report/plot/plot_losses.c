@@ -91,8 +91,9 @@ static tw_status draw(tw_plot *plot, const tw_losses *losses)
     char what[128];
     int n = snprintf(what, sizeof what, "%s cycles", TW_GROUPED(w.losses.cycles));
     if (w.losses.has_peak && n > 0)
-        snprintf(what + n, sizeof what - (size_t)n, ", %s of the peak of %s",
-                 TW_PERCENT(w.losses.peak, w.losses.cycles), w.losses.all_cores ? "all cores" : w.losses.engine);
+        snprintf(what + n, sizeof what - (size_t)n, ", %s of the peak%s%s",
+                 TW_PERCENT(w.losses.peak, w.losses.cycles), w.losses.all_cores ? "" : " of ",
+                 w.losses.all_cores ? "" : w.losses.engine);
     TW_TRY(tw_plot_open(plot, (1 + w.losses.n) * ROW + 4, what));
     TW_TRY(draw_rows(&w));
     return tw_plot_close(plot);

@@ -196,8 +196,8 @@ static void print_cores(const tw_core_table *t, tw_text *out)
 
 static void print_runs(const tw_core_table *t, tw_text *out)
 {
-    tw_text_printf(out, "\nall layers in turn, as Stream runs them: %.10g cycles, %.3f uJ\n",
-                   t->makespan, t->energy_pj / 1e6);
+    tw_text_printf(out, "\nall layers in turn, as Stream runs them: %.10g cycles, %.3f uJ\n", t->makespan,
+                   t->energy_pj / 1e6);
     for (int i = 0; i < t->n_cores; i++)
         if (t->core[i].computes)
             tw_text_printf(out, "  core %3d  busy %14.10g cycles %6.1f %%\n", i, t->core[i].busy,
