@@ -458,7 +458,7 @@ static int64_t rate_of(const tw_platform *p, bool *broadcasts)
         for (int way = 0; way < 2 && engine->is.kind == TW_MOVES && engine->is.outer == 0; way++) {
             int port = way == 0 ? engine->reads[0] : engine->writes[1];
             bool used = engine->is.carries & (way == 0 ? TW_INWARDS : TW_OUTWARDS);
-            if (used && (port < 0 || p->port[port].per_cycle == 0)) return 0;
+            if (used && (port < 0 || p->port[port].memory != 0 || p->port[port].per_cycle == 0)) return 0;
         }
     }
     for (int i = 0; i < p->n_ports; i++) {
