@@ -72,7 +72,8 @@ static void be_out_of_memory(int signal)
 
 void help_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
-    static const struct argp helper = {options, parse, 0, 0, 0, 0, 0};
+    static const struct argp helper = {options, parse, 0, "\vdocs/glossary.md explains the words of the reports.",
+                                       0,       0,     0};
     const struct argp_child children[] = {{argp, 0, 0, 0}, {&helper, 0, 0, 0}, {0}};
     const struct argp top = {.children = children};
     argp_err_exit_status = EXIT_USAGE;

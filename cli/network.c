@@ -67,18 +67,25 @@ static tw_status open_network(net_session *s)
 
 /* ---- progress ---- */
 
-/* "planning [######------] 12/21 layer1.0.conv1  3.1 s" */
+/* Seconds until all layers are done if the others take as long as those before them. */
+static double seconds_left(const tw_network_progress *now)
+{
+    return now->n_done > 0 ? now->seconds * (now->n_layers - now->n_done) / now->n_done : 0;
+}
+
+/* "planning [######------] 12/21  3.1 s, about 2 s left  layer1.0.conv1" */
 static bool show(void *user, const tw_network_progress *now)
 {
     enum { BAR = 24 };
     net_session *s = user;
-    char line[512], bar[BAR + 1];
+    char line[512], bar[BAR + 1], left[48] = "";
     int full = now->n_layers > 0 ? now->n_done * BAR / now->n_layers : 0;
     memset(bar, '-', BAR);
     memset(bar, '#', (size_t)full);
     bar[BAR] = 0;
-    snprintf(line, sizeof line, "%s [%s] %d/%d  %.1f s  %s", s->doing, bar, now->n_done, now->n_layers,
-             now->seconds, now->name);
+    if (seconds_left(now) >= 1) snprintf(left, sizeof left, ", about %.0f s left", seconds_left(now));
+    snprintf(line, sizeof line, "%s [%s] %d/%d  %.1f s%s  %s", s->doing, bar, now->n_done, now->n_layers,
+             now->seconds, left, now->name);
     return progress_say(&s->progress, now->seconds, line);
 }
 

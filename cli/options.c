@@ -501,7 +501,6 @@ void cli_options_example(int argc, char **argv, cli_options *out)
         "  help [COMMAND]                            the options of a command\n\n"
         "Without a command the built-in example is planned, matmul:128x128x512 on tick-three-level, with these "
         "options:\v"
-        "docs/glossary.md explains the words of the reports.\n\n"
         "Exit codes: 0 done, 1 infeasible, 2 bad input, 64 usage, 70 our fault, 74 cannot write.";
     static const struct argp_option options[] = {OPTION_OUTPUT, {0}};
     static const struct argp argp = {options, parse_example, "[COMMAND ...]", doc, children, 0, 0};

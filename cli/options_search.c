@@ -77,7 +77,10 @@ static tw_objective read_objective(const struct argp_state *state, const char *t
         if (named ? !objective_word[i].named : objective_word[i].named || text[n]) continue;
         return (tw_objective){objective_word[i].measure, named ? text + n + 1 : NULL};
     }
-    argp_error(state, "--objective takes some of " OBJECTIVES ", not '%s'", text);
+    static const char *const words[] = {"latency", "cycles", "ticks", "energy", "edp"};
+    const char *near = strpbrk(text, "+:") ? NULL : tw_nearest_word(text, words, sizeof words / sizeof *words);
+    argp_error(state, "--objective takes some of " OBJECTIVES ", not '%s'%s%s%s", text,
+               near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     return (tw_objective){0};
 }
 

@@ -56,22 +56,21 @@ static void print_number(double x, FILE *out)
     }
 }
 
+/* What is left comes first: a narrow terminal cuts the end off. */
 static void print_line(const progress *p, const tw_progress *now, FILE *out)
 {
     int n = tw_model_n_ops(p->model);
     fputs(tw_model_op_name(p->model, now->op), out);
     if (n > 1) fprintf(out, " (%d of %d)", now->op + 1, n);
+    fprintf(out, "  %.1f s", now->seconds);
+    if (now->share > 0.001)
+        fprintf(out, ", %.0f %% done, at most %.1f s left", 100 * now->share,
+                now->seconds * (1 - now->share) / now->share);
     fputs(now->found ? "  best " : "  nothing found yet", out);
     if (now->found) print_number(now->best, out);
-    fputs("  bound ", out);
+    fputs(", bound ", out);
     print_number(now->bound, out);
-    if (now->found) fprintf(out, "  gap %.2f %%", 100 * now->gap);
-    fputs("  ", out);
-    print_number((double)now->nodes / now->seconds, out);
-    fprintf(out, " nodes/s  %.1f s", now->seconds);
-    if (now->share > 0.001)
-        fprintf(out, "  %.0f %% of the work, at most %.1f s left", 100 * now->share,
-                now->seconds * (1 - now->share) / now->share);
+    if (now->found) fprintf(out, ", gap %.2f %%", 100 * now->gap);
 }
 
 static void draw(progress *p, const char *line)

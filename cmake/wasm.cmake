@@ -1,6 +1,6 @@
 # The planner's core as WebAssembly, which reports carry so that a reader can change the plan: docs/design/whatif.md.
-# Sets TW_CORE_FILE. Where clang cannot make WebAssembly, and in builds for tests with sanitizers, the file is empty and reports go without.
-set(TW_CORE_FILE ${CMAKE_BINARY_DIR}/core.wasm)
+# Sets TW_CORE_FILE, which is packed as reports carry it. Where clang cannot make WebAssembly, and in builds for tests with sanitizers, the file is empty and reports go without.
+set(TW_CORE_FILE ${CMAKE_BINARY_DIR}/core.txt)
 find_program(TW_WASM_CLANG NAMES clang clang-14)
 find_program(TW_WASM_LD NAMES wasm-ld wasm-ld-14)
 find_path(TW_WASM_LIBC NAMES wasi/libc.h PATHS /usr/include/wasm32-wasi NO_DEFAULT_PATH)
@@ -18,7 +18,7 @@ list(TRANSFORM folders REPLACE "(.+)" "src/\\1/*.c")
 file(GLOB sources RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${folders} wasm/*.c)
 # What reads files, needs a library, or is about networks.
 list(FILTER sources EXCLUDE REGEX
-     "^src/(input/tree|write/packed|write/gzip|core/file|report/data/document|report/data/jsonrows|plan/network.*|advise/network.*|report/.*network.*)\\.c$")
+     "^wasm/pack\\.c$|^src/(input/tree|write/packed|write/gzip|core/file|report/data/document|report/data/jsonrows|plan/network.*|advise/network.*|report/.*network.*)\\.c$")
 set(flags --target=wasm32-wasi --sysroot=/usr -Oz -DNDEBUG -D_GNU_SOURCE "-DTW_VERSION=\"${PROJECT_VERSION}\"" -std=gnu17
     -ffunction-sections -fdata-sections -ffp-contract=off -I${CMAKE_SOURCE_DIR}/wasm/include -I${CMAKE_SOURCE_DIR}/include
     -I${CMAKE_SOURCE_DIR}/src)
@@ -33,7 +33,12 @@ foreach(source ${sources})
 endforeach()
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/wasm)
 # Values are large structs on the stack: 64 KiB, the default, is too little.
-add_custom_command(OUTPUT ${TW_CORE_FILE}
+set(module ${CMAKE_BINARY_DIR}/core.wasm)
+add_custom_command(OUTPUT ${module}
   COMMAND ${TW_WASM_CLANG} --target=wasm32-wasi --sysroot=/usr -mexec-model=reactor -Wl,--gc-sections -Wl,--strip-all
-          -Wl,-z,stack-size=8388608 -Wl,--stack-first -o ${TW_CORE_FILE} ${objects}
+          -Wl,-z,stack-size=8388608 -Wl,--stack-first -o ${module} ${objects}
   DEPENDS ${objects} VERBATIM)
+add_executable(tw_pack wasm/pack.c src/write/base64.c)
+target_include_directories(tw_pack PRIVATE src include)
+target_link_libraries(tw_pack PRIVATE PkgConfig::ZLIB)
+add_custom_command(OUTPUT ${TW_CORE_FILE} COMMAND tw_pack ${module} ${TW_CORE_FILE} DEPENDS ${module} tw_pack VERBATIM)

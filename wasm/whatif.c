@@ -85,7 +85,7 @@ static tw_status make_plan(const inputs *in, const tw_work *work, const tw_plan 
     TW_TRY(read_model(in->workload, work, &model));
     TW_TRY(read_machine(in->machine, work, &machine));
     if (*in->mapping) return evaluate(in->mapping, model, machine, work, out);
-    const tw_search_options options = {.n_threads = 1, .budget = in->budget};
+    const tw_search_options options = {.n_threads = 1, .budget = in->budget, .groups = true};
     return tw_plan_find(&(tw_request){model, machine, &options, NULL, NULL}, work, out);
 }
 

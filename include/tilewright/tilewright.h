@@ -689,7 +689,7 @@ typedef struct tw_print_options {
     const tw_remedy *remedy;   /* NULL: nobody asked                                                */
     int64_t first_row, n_rows; /* window of the tick table; n_rows 0: a screenful, -1: all          */
     bool brief;                /* text: what a person wants to know first, on one screen            */
-    int n_hints;               /* text, brief: as tw_plan_hints gave them                           */
+    int n_hints;               /* brief text, and pages: as tw_plan_hints gave them                 */
     const tw_remedy *hint;
 } tw_print_options;
 #define TW_PRINT_OPTIONS_INIT TW_SIZED(tw_print_options)

@@ -1,10 +1,10 @@
 /* src/fuse/cores.c - groups on several cores: each core alone, then groups moved and split; see cores.h.
  *
- * A core's machine is the platform with fewer views: numbers of memories, engines and ports stay as they are, so that what is found on it is a mapping of the
- * whole machine but for the numbers of views. Tilings of a part are those of a model of its operators alone, in which the driver's loop is as long as the part. */
+ * What is planned on the machine of one core (kinds.h) is good for all cores of its kind. Tilings of a part are those of a model of its operators alone, in which the driver's loop is as long as the part. */
 #include "fuse/cores.h"
 
 #include "core/deadline.h"
+#include "fuse/kinds.h"
 #include "fuse/order.h"
 #include "mapping/groups.h"
 #include "sim/joint.h"
@@ -13,30 +13,14 @@
 
 /* Parts of a group are simulated alone as long as so many commands take, whole mappings beyond that. */
 static const int64_t most_commands = 4000000;
-enum { MOST_TILINGS = 4, ROUNDS = 4, MOST_LOOPS = 4, MOST_MISSES = 3, MOST_PASSES = 4 };
-
-typedef struct core {
-    tw_machine machine; /* its views only */
-    int *view;          /* of the whole platform */
-} core;
-
-typedef struct hunt {
-    const tw_fuse_request *asked;
-    const tw_platform *platform;
-    core *core;             /* the last one has all views */
-    const tw_span *readers; /* see tw_readers_of */
-    tw_fused *best;
-    tw_cores_found *out;
-    tw_arena *arena, *scratch, *bench;
-    tw_diag *diag;
-} hunt;
+enum { MOST_TILINGS = 4, ROUNDS = 4, MOST_LOOPS = 4, MOST_MISSES = 3, MOST_PASSES = 4, FEW_CORES = 8 };
 
 /* Some operators, one behind the other, and how a core runs a part of them. */
 typedef struct part {
     int core;
     tw_span span;
-    tw_group_map group;
-    int64_t cycles; /* alone */
+    tw_group_map group; /* in numbers of the machine of its kind, and of the segment */
+    int64_t cycles;     /* alone */
 } part;
 
 typedef struct split {
@@ -47,67 +31,30 @@ typedef struct split {
     double price;
 } split;
 
-/* ---- machines of single cores ---- */
+/* How a part is run best: parts are alike that are of one kind of core, as long, and at the same ends of the loop. */
+typedef struct tiled {
+    struct tiled *next;
+    int kind, first, n, loop;
+    int64_t len;
+    bool at_start, at_end;
+    tw_group_map group;
+    int64_t cycles;
+} tiled;
 
-static tw_status open_core(hunt *h, int c, core *out)
-{
-    const tw_platform *p = h->platform;
-    tw_platform *own;
-    tw_platform_view *view;
-    TW_ALLOC(h->arena, own, 1);
-    TW_ALLOC(h->arena, view, p->n_views);
-    TW_ALLOC(h->arena, out->view, p->n_views);
-    *own = *p;
-    own->n_views = 0;
-    own->view = view;
-    for (int v = 0; v < p->n_views; v++) {
-        int of = p->engine[p->view[v].engine].core;
-        if (c < p->n_cores && of >= 0 && of != c) continue;
-        out->view[own->n_views] = v;
-        view[own->n_views] = p->view[v];
-        view[own->n_views++].machine.platform = own;
-    }
-    out->machine = *h->asked->machine;
-    if (own->n_views > 0) out->machine = view[0].machine;
-    out->machine.platform = own;
-    return TW_OK;
-}
+enum { N_BUCKETS = 1024 };
+typedef struct hunt {
+    const tw_fuse_request *asked;
+    const tw_platform *platform;
+    tw_core_machine *core;  /* the last one has all views */
+    const tw_span *readers; /* see tw_readers_of */
+    tiled *tiled[N_BUCKETS];
+    tw_fused *best;
+    tw_cores_found *out;
+    tw_arena *arena, *scratch, *bench;
+    tw_diag *diag;
+} hunt;
 
-/* A view in words that do not name the core, with the ports that its movers pass. */
-static void describe_view(const hunt *h, const tw_platform_view *view, tw_text *out)
-{
-    tw_machine own = view->machine;
-    own.platform = NULL;
-    for (int m = 0; m < own.n_memories; m++) own.memory[m].name = h->platform->memory[view->memory[m]].is.name;
-    for (int e = 0; e < own.n_engines; e++) own.engine[e].name = h->platform->engine[view->mover[e]].is.name;
-    tw_machine_print(&own, out);
-    for (int e = 0; e < own.n_engines; e++) {
-        const tw_platform_engine *mover = &h->platform->engine[view->mover[e]];
-        for (int way = 0; way < 2; way++) tw_text_printf(out, "%d %d ", mover->reads[way], mover->writes[way]);
-    }
-}
-
-/* Whether two cores differ in their names alone. */
-static bool are_alike(const hunt *h, const core *a, const core *b)
-{
-    const tw_platform *p = a->machine.platform, *q = b->machine.platform;
-    tw_text x = {0}, y = {0};
-    for (int v = 0; v < p->n_views; v++) describe_view(h, &p->view[v], &x);
-    for (int v = 0; v < q->n_views; v++) describe_view(h, &q->view[v], &y);
-    bool same = !x.failed && !y.failed && p->n_views == q->n_views && x.len == y.len && x.len > 0 &&
-                memcmp(x.bytes, y.bytes, x.len) == 0;
-    tw_text_release(&x);
-    tw_text_release(&y);
-    return same;
-}
-
-/* A core before c that is like it, -1: there is none. */
-static int find_alike(const hunt *h, int c)
-{
-    for (int i = 0; i < c && c < h->platform->n_cores; i++)
-        if (are_alike(h, &h->core[i], &h->core[c])) return i;
-    return -1;
-}
+/* ---- which cores ---- */
 
 /* The core whose engine is the first that computes the operator; -1: a shared one, or none. */
 static int first_core(const hunt *h, const tw_op *op)
@@ -129,17 +76,6 @@ static bool is_one_core(const hunt *h)
     return true;
 }
 
-/* The group with numbers of all views and of all operators, of which it has those from `first` on. */
-static tw_status widen_group(const hunt *h, const core *c, tw_group_map *group, int first)
-{
-    tw_group_op *op;
-    TW_ALLOC(h->arena, op, group->n_ops);
-    memcpy(op, group->op, (size_t)group->n_ops * sizeof *op);
-    for (int i = 0; i < group->n_ops; i++) op[i].view = c->view[op[i].view], op[i].op += first;
-    group->op = op;
-    return TW_OK;
-}
-
 /* ---- programs ---- */
 
 typedef struct measured {
@@ -147,14 +83,14 @@ typedef struct measured {
 } measured;
 
 /* TW_INFEASIBLE when it does not fit, or is refused. */
-static tw_status simulate(hunt *h, const tw_mapping *mapping, measured *out)
+static tw_status simulate(hunt *h, const tw_platform *platform, const tw_mapping *mapping, measured *out)
 {
     tw_diag quiet = tw_diag_quiet(h->diag);
     tw_arena_mark mark = tw_arena_save(h->bench);
     const tw_work work = {h->bench, h->scratch, &quiet};
     const tw_joint *joint;
     tw_summary sum;
-    tw_status status = tw_joint_build(h->asked->model, h->platform, mapping, &work, &joint);
+    tw_status status = tw_joint_build(h->asked->model, platform, mapping, &work, &joint);
     if (status == TW_OK) status = tw_joint_measure(joint, NULL, &work, &sum);
     h->best->n_simulated++;
     if (status == TW_OK) *out = (measured){sum.cycles, sum.energy_fj};
@@ -173,7 +109,7 @@ static tw_status try_mapping(hunt *h, const tw_mapping *mapping, measured *m, bo
 {
     tw_diag quiet = tw_diag_quiet(h->diag);
     tw_status status = tw_mapping_check(mapping, h->asked->model, h->asked->machine, &quiet);
-    if (status == TW_OK) status = simulate(h, mapping, m);
+    if (status == TW_OK) status = simulate(h, h->platform, mapping, m);
     *can = status == TW_OK;
     return status == TW_INFEASIBLE || status == TW_ERR_INPUT ? TW_OK : status;
 }
@@ -200,29 +136,41 @@ static bool is_over(const hunt *h)
 
 /* ---- each core alone ---- */
 
+static tw_status widen_mapping(const hunt *h, const tw_core_machine *c, tw_mapping *mapping)
+{
+    tw_group_map *group;
+    tw_group_resident *resident;
+    TW_ALLOC(h->arena, group, mapping->n_groups);
+    TW_ALLOC(h->arena, resident, mapping->n_residents + 1);
+    memcpy(group, mapping->group, (size_t)mapping->n_groups * sizeof *group);
+    for (int g = 0; g < mapping->n_groups; g++) TW_TRY(tw_core_widen(c, 0, h->arena, &group[g]));
+    for (int i = 0; i < mapping->n_residents; i++) {
+        resident[i] = mapping->resident[i];
+        resident[i].memory = c->memory[resident[i].memory];
+    }
+    mapping->group = group;
+    mapping->resident = resident;
+    return TW_OK;
+}
+
 static tw_status plan_alone(hunt *h, int c)
 {
-    core *k = &h->core[c];
+    const tw_core_machine *k = &h->core[c];
     tw_fuse_request request = *h->asked;
     tw_fused found;
     bool better;
     request.machine = &k->machine;
     request.apart = NULL;
     request.alone = NULL;
-    int like = find_alike(h, c);
-    if (like >= 0) h->out->alone[c] = h->out->alone[like];
-    if (like >= 0 || k->machine.platform->n_views == 0) return TW_OK;
+    if (k->kind < c) h->out->alone[c] = h->out->alone[k->kind];
+    if (k->kind < c || k->machine.platform->n_views == 0) return TW_OK;
     tw_status status = tw_fuse_find(&request, &(tw_work){h->arena, h->scratch, h->diag}, &found);
     if (status == TW_INFEASIBLE) return TW_OK;
     TW_TRY(status);
     assert(found.model == h->asked->model); /* operators are as the model has them */
     h->best->n_simulated += found.n_simulated;
     if (c < h->platform->n_cores) h->out->alone[c] = found.cycles;
-    tw_group_map *group;
-    TW_ALLOC(h->arena, group, found.mapping.n_groups);
-    memcpy(group, found.mapping.group, (size_t)found.mapping.n_groups * sizeof *group);
-    for (int g = 0; g < found.mapping.n_groups; g++) TW_TRY(widen_group(h, k, &group[g], 0));
-    found.mapping.group = group;
+    TW_TRY(widen_mapping(h, k, &found.mapping));
     return offer(h, &found.mapping, &better);
 }
 
@@ -244,32 +192,41 @@ static tw_status cut_out(const hunt *h, const split *s, int64_t len, tw_segment 
     return TW_OK;
 }
 
-static const char *part_name(const hunt *h, const tw_group_map *group, int c)
+/* The group of a part in numbers of the whole platform. */
+static tw_status place_part(const hunt *h, const split *s, const part *p, tw_group_map *out)
 {
-    return tw_arena_printf(h->arena, "%.90s.%.30s", group->name, h->platform->core[c].name);
+    *out = p->group;
+    if (s->loop >= 0) {
+        out->part_loop = s->loop;
+        out->part = p->span;
+        out->name = tw_arena_printf(h->arena, "%.90s.%.30s", p->group.name, h->platform->core[p->core].name);
+        if (!out->name) return TW_ERR_NOMEM;
+    }
+    return tw_core_widen(&h->core[p->core], s->segment.first, h->arena, out);
 }
 
-/* Keeps the group as that of the part if it is its best so far. */
+/* Keeps the group as that of the part if it is its best so far, on the machine of its core alone. */
 static tw_status try_part(hunt *h, const split *s, const tw_group_map *group, part *p)
 {
+    const tw_machine *machine = &h->core[p->core].machine;
     tw_group_map own = *group;
+    tw_group_op op[TW_MAX_GROUP_OPS];
     measured m;
     tw_diag quiet = tw_diag_quiet(h->diag);
     if (s->loop >= 0) {
         own.part_loop = s->loop;
         own.part = p->span;
-        if (!(own.name = part_name(h, group, p->core))) return TW_ERR_NOMEM;
     }
-    TW_TRY(widen_group(h, &h->core[p->core], &own, s->segment.first));
-    const tw_grouping one = {
-        .model = h->asked->model, .machine = h->asked->machine, .n = 1, .group = &own, .diag = &quiet};
+    for (int i = 0; i < own.n_ops; i++) op[i] = group->op[i], op[i].op += s->segment.first;
+    own.op = op;
+    const tw_grouping one = {.model = h->asked->model, .machine = machine, .n = 1, .group = &own, .diag = &quiet};
     tw_status status = tw_grouping_check_one(&one, 0);
-    if (status == TW_OK) status = simulate(h, &(tw_mapping){.n_groups = 1, .group = &own}, &m);
+    if (status == TW_OK) status = simulate(h, machine->platform, &(tw_mapping){.n_groups = 1, .group = &own}, &m);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
     TW_TRY(status);
     if (p->cycles > 0 && p->cycles <= m.cycles) return TW_OK;
     p->cycles = tw_max(1, m.cycles);
-    p->group = own;
+    p->group = *group;
     return TW_OK;
 }
 
@@ -318,15 +275,50 @@ static tw_status tile_segment(hunt *h, const split *s, part *p)
     return try_tilings(h, s, drive, p);
 }
 
+static tiled **bucket_of(hunt *h, const tiled *t)
+{
+    uint64_t key = 0;
+    const int64_t field[] = {t->kind, t->first, t->n, t->loop, t->len, t->at_start, t->at_end};
+    for (size_t i = 0; i < TW_COUNT(field); i++) key = (key ^ (uint64_t)field[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    return &h->tiled[key >> 32 & (N_BUCKETS - 1)];
+}
+
+static bool is_like(const tiled *a, const tiled *b)
+{
+    return a->kind == b->kind && a->first == b->first && a->n == b->n && a->loop == b->loop && a->len == b->len &&
+           a->at_start == b->at_start && a->at_end == b->at_end;
+}
+
 /* The best tiling of a part on its core; `cycles` stays 0 when there is none. */
 static tw_status tile_part(hunt *h, const split *s, part *p)
 {
-    tw_arena_mark mark = tw_arena_save(h->scratch), model = tw_arena_save(h->bench);
+    const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
+    tiled *is, key = {.kind = h->core[p->core].kind,
+                      .first = s->segment.first,
+                      .n = s->segment.n,
+                      .loop = s->loop,
+                      .len = tw_span_len(p->span),
+                      .at_start = s->loop < 0 || p->span.lo == 0,
+                      .at_end = s->loop < 0 || p->span.hi == driver->loop[s->loop].extent};
+    tiled **bucket = bucket_of(h, &key);
+    for (is = *bucket; is && !is_like(is, &key);) is = is->next;
     p->cycles = 0;
-    tw_status status = tile_segment(h, s, p);
-    tw_arena_rewind(h->scratch, mark);
-    tw_arena_rewind(h->bench, model);
-    return status == TW_INFEASIBLE ? TW_OK : status;
+    if (!is) {
+        tw_arena_mark mark = tw_arena_save(h->scratch), model = tw_arena_save(h->bench);
+        tw_status status = tile_segment(h, s, p);
+        tw_arena_rewind(h->scratch, mark);
+        tw_arena_rewind(h->bench, model);
+        if (status != TW_INFEASIBLE) TW_TRY(status);
+        TW_ALLOC(h->arena, is, 1);
+        *is = key;
+        is->group = p->group;
+        is->cycles = p->cycles;
+        is->next = *bucket;
+        *bucket = is;
+    }
+    p->group = is->group;
+    p->cycles = is->cycles;
+    return TW_OK;
 }
 
 /* ---- splits ---- */
@@ -342,8 +334,8 @@ static tw_status price_split(hunt *h, split *s, bool *can)
         if (s->part[i].cycles == 0) return TW_OK;
     }
     TW_ALLOC(h->scratch, group, s->n);
-    for (int i = 0; i < s->n; i++) group[i] = s->part[i].group;
-    tw_status status = simulate(h, &(tw_mapping){.n_groups = s->n, .group = group}, &m);
+    for (int i = 0; i < s->n; i++) TW_TRY(place_part(h, s, &s->part[i], &group[i]));
+    tw_status status = simulate(h, h->platform, &(tw_mapping){.n_groups = s->n, .group = group}, &m);
     *can = status == TW_OK;
     if (*can) s->price = price_of(h, &m);
     return status == TW_INFEASIBLE ? TW_OK : status;
@@ -384,7 +376,8 @@ static tw_status keep_split(const hunt *h, const split *s, split *best)
 /* The cores of the split with shares that follow what the parts took, a few times. */
 static tw_status balance(hunt *h, split *s, int64_t extent, const int64_t *alone, split *best)
 {
-    double weight[TW_MAX_CORES];
+    double *weight;
+    TW_ALLOC(h->scratch, weight, s->n);
     for (int i = 0; i < s->n; i++) weight[i] = 1 / (double)alone[s->part[i].core];
     for (int round = 0; round < ROUNDS && !is_over(h); round++) {
         bool can;
@@ -442,12 +435,16 @@ static int list_loops(const tw_op *op, int loop[MOST_LOOPS])
     return n;
 }
 
+/* How many cores are tried behind so many: of few, one more; of many, twice as many, so that work grows with their number. */
+static int next_count(int k, int most) { return k < FEW_CORES || k == most ? k + 1 : (int)tw_min(2 * k, most); }
+
 /* All splits of a segment along one loop: over the fastest two cores, three, .. */
 static tw_status split_loop(hunt *h, split *s, const part *rank, const int64_t *alone, int n, split *best)
 {
     const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
     int64_t extent = driver->loop[s->loop].extent;
-    for (int k = 2; k <= tw_min(n, extent) && !is_over(h); k++) {
+    int most = (int)tw_min(n, extent);
+    for (int k = 2; k <= most && !is_over(h); k = next_count(k, most)) {
         choose_cores(s, rank, k);
         TW_TRY(balance(h, s, extent, alone, best));
     }
@@ -471,7 +468,9 @@ static tw_status nudge(hunt *h, int i, int64_t by, split *best)
 static tw_status refine(hunt *h, split *best)
 {
     double before = 0;
-    for (int pass = 0; pass < MOST_PASSES && best->n > 0 && best->price != before && !is_over(h); pass++) {
+    for (int pass = 0;
+         pass < MOST_PASSES && best->n > 0 && best->n <= FEW_CORES && best->price != before && !is_over(h);
+         pass++) {
         before = best->price;
         for (int i = 0; i + 1 < best->n; i++)
             for (int64_t by = -1; by <= 1; by += 2) TW_TRY(nudge(h, i, by, best));
@@ -528,12 +527,11 @@ static tw_status replace(const hunt *h, int first, int last, const split *by, tw
     TW_ALLOC(h->arena, resident, was->n_residents);
     *out = (tw_mapping){.group = group, .resident = resident};
     for (int g = 0; g < first; g++) group[n++] = was->group[g];
-    for (int i = 0; i < by->n; i++) group[n++] = by->part[i].group;
+    for (int i = 0; i < by->n; i++) TW_TRY(place_part(h, by, &by->part[i], &group[n++]));
     for (int g = last; g < was->n_groups; g++) group[n++] = was->group[g];
     out->n_groups = n;
     for (int i = 0; i < was->n_residents; i++)
-        if (!touches(h, &by->part[0].group, was->resident[i].tensor))
-            resident[out->n_residents++] = was->resident[i];
+        if (!touches(h, &group[first], was->resident[i].tensor)) resident[out->n_residents++] = was->resident[i];
     return TW_OK;
 }
 
@@ -546,17 +544,41 @@ static tw_status offer_split(hunt *h, int first, int last, const split *s, bool 
     return offer(h, &mapping, better);
 }
 
+/* How many groups a core runs so far. */
+static int count_groups(const hunt *h, int c)
+{
+    const tw_mapping *m = &h->best->mapping;
+    int n = 0;
+    for (int g = 0; g < m->n_groups; g++)
+        n += h->platform->engine[h->platform->view[m->group[g].op[0].view].engine].core == c;
+    return n;
+}
+
+/* Whether the segment is tried on that core alone: of few cores on each, of many on the one of its kind with the fewest groups. */
+static bool is_worth_alone(const hunt *h, const part *rank, int n, int at)
+{
+    int own = n > FEW_CORES ? count_groups(h, rank[at].core) : 0;
+    for (int i = 0; i < n && n > FEW_CORES; i++) {
+        if (i == at || h->core[rank[i].core].kind != h->core[rank[at].core].kind) continue;
+        int other = count_groups(h, rank[i].core);
+        if (other < own || (other == own && i < at)) return false;
+    }
+    return true;
+}
+
 /* The segment, which groups [first, *last) run so far: on each core alone, and split. *last moves with what replaces them. */
 static tw_status improve_segment(hunt *h, const tw_segment *segment, int first, int *last)
 {
     part *rank;
-    int64_t alone[TW_MAX_CORES];
+    int64_t *alone;
     int n;
     bool better;
     split best;
     TW_ALLOC(h->arena, rank, h->platform->n_cores);
+    TW_ALLOC(h->scratch, alone, h->platform->n_cores);
     TW_TRY(rank_cores(h, segment, rank, alone, &n));
     for (int i = 0; i < n && !is_over(h); i++) {
+        if (!is_worth_alone(h, rank, n, i)) continue;
         split one = {.segment = *segment, .loop = -1, .n = 1, .part = &rank[i]};
         TW_TRY(offer_split(h, first, *last, &one, &better));
         if (better) *last = first + 1;
@@ -609,9 +631,10 @@ static tw_status improve(hunt *h)
 static tw_status split_equally(hunt *h, const tw_segment *segment, split *best)
 {
     int loop[MOST_LOOPS], n_loops = list_loops(tw_segment_op(segment, segment->n - 1), loop);
-    double even[TW_MAX_CORES];
+    double *even;
     split s = {.segment = *segment, .n = h->platform->n_cores};
     TW_ALLOC(h->arena, s.part, s.n);
+    TW_ALLOC(h->scratch, even, s.n);
     *best = (split){0};
     for (int i = 0; i < s.n; i++) even[i] = 1, s.part[i].core = i;
     for (int l = 0; l < n_loops; l++) {
@@ -641,7 +664,7 @@ static tw_status compare_equal(hunt *h)
         if (tw_deadline_is_over(h->diag->deadline)) return TW_OK;
         TW_TRY(split_equally(h, &segment, &s));
         if (s.n == 0 || mapping.n_groups + s.n > TW_MAX_GROUPS) return TW_OK;
-        for (int i = 0; i < s.n; i++) group[mapping.n_groups++] = s.part[i].group;
+        for (int i = 0; i < s.n; i++) TW_TRY(place_part(h, &s, &s.part[i], &group[mapping.n_groups++]));
     }
     mapping.group = group;
     TW_TRY(try_mapping(h, &mapping, &m, &can));
@@ -654,13 +677,11 @@ static tw_status compare_equal(hunt *h)
 static tw_status search(hunt *h)
 {
     int n = h->platform->n_cores;
-    TW_ALLOC(h->arena, h->core, n + 1);
     TW_ALLOC(h->arena, h->out->alone, n);
     TW_TRY(tw_readers_of(h->asked->model, h->arena, &h->readers));
-    for (int c = 0; c <= n; c++) {
-        TW_TRY(open_core(h, c, &h->core[c]));
+    TW_TRY(tw_core_machines_of(h->asked->machine, h->arena, h->scratch, &h->core));
+    for (int c = 0; c <= n; c++)
         if (c < n || !is_one_core(h)) TW_TRY(plan_alone(h, c));
-    }
     if (h->best->mapping.n_groups == 0) return TW_INFEASIBLE;
     h->out->n_commands = 0;
     TW_TRY(improve(h));

@@ -10,6 +10,7 @@ static const int64_t most_walked = INT64_C(1) << 22;
 
 typedef struct need { /* of a tensor: the elements whose position along every axis is marked */
     int64_t elems;    /* 0: nobody needs it */
+    bool is_read;     /* by somebody, who may find nothing but padding there */
     int n_axes;
     int64_t extent[TW_MAX_AXES];
     bool *mark[TW_MAX_AXES];
@@ -92,7 +93,7 @@ static tw_status need_operand(counter *c, int i, int o, const points *p)
 {
     const tw_op *op = &c->model->op[i];
     const tw_operand *operand = &op->operand[o];
-    need now = {.elems = 1, .n_axes = operand->n_axes, .op = i, .operand = o};
+    need now = {.elems = 1, .is_read = true, .n_axes = operand->n_axes, .op = i, .operand = o};
     for (int a = 0; a < operand->n_axes; a++) {
         const tw_axis *axis = &operand->axis[a];
         double steps = 1;
@@ -116,7 +117,7 @@ static tw_status need_output(counter *c, const tw_op *op)
     const tw_operand *output = &op->operand[tw_op_output(op)];
     need *n = &c->need[output->tensor];
     if (n->elems > 0 && !c->model->tensor[output->tensor].is_output) return TW_OK;
-    *n = (need){.elems = 1, .n_axes = output->n_axes, .op = -1};
+    *n = (need){.elems = 1, .is_read = n->is_read, .n_axes = output->n_axes, .op = -1};
     for (int a = 0; a < output->n_axes; a++) {
         n->extent[a] = output->axis[a].extent;
         n->elems *= n->extent[a];
@@ -211,6 +212,14 @@ static int64_t needed_otherwise(const counter *c, int tensor)
     return most;
 }
 
+/* Whether somebody reads it, in whatever shape. */
+static bool is_read_at_all(const counter *c, int tensor)
+{
+    for (int t = 0; t < c->model->n_tensors; t++)
+        if (c->need[t].is_read && (t == tensor || tw_tensors_share(c->model, t, tensor))) return true;
+    return false;
+}
+
 /* It is made here: it is no input of the graph, in whatever shape. */
 static void settle_made(counter *c, int tensor)
 {
@@ -227,7 +236,9 @@ static tw_status count_op(counter *c, int i)
     points p = {0};
     int64_t otherwise = needed_otherwise(c, tensor);
     need *made = &c->need[tensor];
-    bool is_read = made->elems > 0 || otherwise > 0;
+    bool is_read = is_read_at_all(c, tensor);
+    for (int o = 0; o < tw_op_output(op); o++) c->need[op->operand[o].tensor].is_read = true;
+    if (is_read && made->elems == 0 && otherwise == 0 && !is->is_output) return TW_OK; /* none of it is needed */
     if (otherwise == tw_tensor_elems(is)) made->elems = 0;
     if (otherwise == 0 || made->elems > 0 || otherwise == tw_tensor_elems(is) || is->is_output) {
         TW_TRY(need_output(c, op));

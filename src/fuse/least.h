@@ -6,7 +6,7 @@
  * whole takes as long as the engine that is busy longest. Nothing in between need leave the chip, so that this is a bound for
  * layers one after the other and for groups alike.
  *
- * Of a tensor with several readers, what the one that needs most of it needs is counted; of what readers see in other shapes than who makes it,
+ * What is read only where its readers find padding is not needed, nor is anything that is made for it. Of a tensor with several readers, what the one that needs most of it needs is counted; of what readers see in other shapes than who makes it,
  * all of it if one of them needs all, otherwise nothing. */
 #ifndef TW_FUSE_LEAST_H
 #define TW_FUSE_LEAST_H

@@ -73,14 +73,45 @@ static bool is_in(tw_memory_list list, int memory)
     return false;
 }
 
-int tw_platform_find_link(const tw_platform *p, tw_memory_list from, tw_memory_list to, const tw_op *op,
-                          int operand)
+/* Links from every memory to the nearest of the targets, -1: none leads there. */
+static void find_distances(const tw_platform *p, tw_memory_list to, const tw_op *op, int operand, int *distance)
 {
-    for (int e = 0; e < p->n_engines; e++)
-        if (tw_platform_is_link(p, e) && is_in(from, p->engine[e].is.outer) && is_in(to, p->engine[e].is.memory) &&
-            tw_engine_carries(&p->engine[e].is, op, operand))
-            return e;
-    return -1;
+    for (int m = 0; m < p->n_memories; m++) distance[m] = is_in(to, m) ? 0 : -1;
+    for (int d = 0, found = 1; found && d < TW_MAX_HOPS; d++) {
+        found = 0;
+        for (int e = 0; e < p->n_engines; e++) {
+            const tw_engine *is = &p->engine[e].is;
+            if (is->kind != TW_MOVES || distance[is->memory] != d || distance[is->outer] >= 0) continue;
+            if (d > 0 && p->memory[is->memory].lanes > 1) continue;
+            if (!tw_platform_is_link(p, e) || !tw_engine_carries(is, op, operand)) continue;
+            distance[is->outer] = d + 1;
+            found++;
+        }
+    }
+}
+
+int tw_platform_find_route(const tw_platform *p, tw_memory_list from, tw_memory_list to, const tw_op *op,
+                           int operand, int link[TW_MAX_HOPS])
+{
+    int distance[TW_MAX_PLATFORM_MEMORIES], n = 0, left = 0;
+    find_distances(p, to, op, operand, distance);
+    for (int i = 0; i < from.n; i++) {
+        int d = distance[from.memory[i]];
+        if (d > 0 && (left == 0 || d < left)) left = d;
+    }
+    while (left > 0) {
+        int e = 0;
+        for (;; e++) { /* there is one: the distance says so */
+            const tw_engine *is = &p->engine[e].is;
+            if (is->kind != TW_MOVES || distance[is->memory] != left - 1 || !is_in(from, is->outer)) continue;
+            if (left > 1 && p->memory[is->memory].lanes > 1) continue;
+            if (tw_platform_is_link(p, e) && tw_engine_carries(is, op, operand)) break;
+        }
+        link[n++] = e;
+        from = (tw_memory_list){1, &p->engine[e].is.memory};
+        left--;
+    }
+    return n;
 }
 
 bool tw_platform_needs_groups(const tw_platform *platform, const char **what, tw_loc *loc)

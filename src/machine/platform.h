@@ -24,7 +24,8 @@
  * slow at least; of several the one that starts first. Both start together, and the port's other end must be free for it then.
  *
  * A *link* is a mover between memories of different cores, which is in no view. It carries one way, from its outer memory to its inner one:
- * what one core makes comes to another without a way through shared memories.
+ * what one core makes comes to another without a way through shared memories. Where no link leads from one to the other, a *route* of several does: the
+ * fewest, and of these, hop by hop, the one that stands first in the file. It is stored and forwarded: what passes a memory is held there.
  *
  * A mover that carries inwards reads at its outer memory and writes at its inner one; outwards the other way round. */
 #ifndef TW_MACHINE_PLATFORM_H
@@ -32,11 +33,11 @@
 #include "machine/machine.h"
 
 enum {
-    TW_MAX_PLATFORM_MEMORIES = 128,
-    TW_MAX_PLATFORM_ENGINES = 256,
-    TW_MAX_PORTS = 64,
-    TW_MAX_CORES = 32,
-    TW_MAX_VIEWS = 64,  /* compute engines */
+    TW_MAX_PLATFORM_MEMORIES = 1024,
+    TW_MAX_PLATFORM_ENGINES = 4096,
+    TW_MAX_PORTS = 1024,
+    TW_MAX_CORES = 256,
+    TW_MAX_VIEWS = 512, /* compute engines */
     TW_MAX_WAYS = 1024, /* of one port      */
     TW_HEARD_MOST = 64
 };
@@ -102,13 +103,15 @@ int tw_platform_find_core(const tw_platform *platform, const char *name);
 int tw_platform_find_computing(const tw_platform *platform, const tw_op *op);
 /* Whether the engine is a link. */
 bool tw_platform_is_link(const tw_platform *platform, int engine);
-/* The first link, in the order of the file, from one of some memories to one of others that carries the operand; -1: there is none. */
 typedef struct tw_memory_list {
     int n;
     const int *memory;
 } tw_memory_list;
-int tw_platform_find_link(const tw_platform *platform, tw_memory_list from, tw_memory_list to, const tw_op *op,
-                          int operand);
+enum { TW_MAX_HOPS = 64 };
+/* The route over links that carry the operand from one of some memories to one of others; how many links, 0: there is none. On its way it
+ * passes memories that are private to no lanes. */
+int tw_platform_find_route(const tw_platform *platform, tw_memory_list from, tw_memory_list to, const tw_op *op,
+                           int operand, int link[TW_MAX_HOPS]);
 /* Whether only a mapping with groups knows all that the machine has: ports, memories that are private to a dimension. Then
  * *what and *loc say which one: the first port or, without ports, the first such memory. */
 bool tw_platform_needs_groups(const tw_platform *platform, const char **what, tw_loc *loc);

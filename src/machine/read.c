@@ -13,6 +13,7 @@
 #include "machine/cost_kind.h"
 #include "machine/discipline.h"
 #include "machine/draft.h"
+#include "machine/grid.h"
 #include "machine/ports.h"
 
 #include <stdlib.h>
@@ -701,16 +702,33 @@ static bool is_plain(const reader *r, const tw_node *cores, const tw_node *engin
     return !cores && n <= 1 && restricts == 0;
 }
 
+static bool is_same_place(const tw_loc *a, const tw_loc *b) { return a->line == b->line && a->col == b->col; }
+
+/* Whether the core, which comes next, is one more of a grid: what is wrong with it was said of the first. */
+static bool is_further(const reader *r, const tw_node *core)
+{
+    const tw_machine_parts *graph = &r->draft.graph;
+    return graph->n_cores > 0 && is_same_place(&graph->core[graph->n_cores - 1].loc, &core->loc);
+}
+
+/* Whether a part need not be looked at, since the machine is no good, and a part like it was looked at before. */
+static bool is_settled(const reader *r, const tw_machine_part *part)
+{
+    const tw_platform_core *core = r->draft.graph.core;
+    return r->n_bad > 0 && part->core > 0 && is_same_place(&core[part->core - 1].loc, &core[part->core].loc);
+}
+
 /* The cores, and the parts of the file and of all of them. */
 static tw_status read_parts(reader *r, lists *file, const tw_node *cores)
 {
     lists *list;
+    if (cores) TW_TRY(tw_grid_expand(cores, r->arena, r->diag, &cores));
     int n = cores ? cores->n_children : 0;
     if (cores && !check_count(r, cores, 1, TW_MAX_CORES)) return TW_ERR_INPUT;
     TW_ALLOC(r->arena, list, n + 1);
     TW_ALLOC(r->arena, r->draft.graph.core, n + 1);
     for (const tw_node *node = cores ? cores->child : NULL; node; node = node->next)
-        read_core(r, node, &list[r->draft.graph.n_cores + 1]);
+        if (r->n_bad == 0 || !is_further(r, node)) read_core(r, node, &list[r->draft.graph.n_cores + 1]);
     list[0] = *file;
     for (int kind = 0; kind < TW_N_PARTS; kind++) TW_TRY(collect(r, (tw_part_kind)kind, list));
     return TW_OK;
@@ -723,7 +741,7 @@ static tw_status read_memories(reader *r)
     TW_ALLOC(r->arena, r->draft.per, graph->n[TW_PART_MEMORY] + 1);
     for (int m = 0; m < graph->n[TW_PART_MEMORY]; m++) {
         r->part = &graph->part[TW_PART_MEMORY][m];
-        read_memory(r, r->part->node);
+        if (!is_settled(r, r->part)) read_memory(r, r->part->node);
     }
     return TW_OK;
 }
@@ -753,7 +771,7 @@ static void read_engines(reader *r, const tw_draft_view *all, int n)
     for (int e = 0; e < r->draft.graph.n[TW_PART_ENGINE]; e++) {
         int n_bad = r->n_bad;
         r->part = &r->draft.graph.part[TW_PART_ENGINE][e];
-        for (int i = 0; i < n && r->n_bad == n_bad; i++)
+        for (int i = 0; i < n && r->n_bad == n_bad && !is_settled(r, r->part); i++)
             if (tw_draft_belongs(&r->draft, all, n, &all[i], r->part)) read_in_view(r, &all[i], e);
     }
 }
@@ -800,7 +818,8 @@ static tw_status read_links(reader *r, const tw_machine *base)
     TW_ALLOC(r->arena, r->draft.link, r->draft.graph.n[TW_PART_ENGINE] + 1);
     for (int e = 0; e < r->draft.graph.n[TW_PART_ENGINE]; e++) {
         r->part = &r->draft.graph.part[TW_PART_ENGINE][e];
-        if (tw_draft_links(&r->draft, r->part, ends)) read_link(r, base, ends, &r->draft.link[e]);
+        if (!is_settled(r, r->part) && tw_draft_links(&r->draft, r->part, ends))
+            read_link(r, base, ends, &r->draft.link[e]);
     }
     return r->no_room ? TW_ERR_NOMEM : TW_OK;
 }
@@ -821,10 +840,12 @@ static tw_status finish_view(reader *r, const tw_draft_view *v)
 
 static tw_status read_views(reader *r, tw_platform *platform)
 {
-    const tw_machine_part *compute[TW_MAX_VIEWS] = {0};
+    const tw_machine_part **compute;
     const tw_machine base = *r->machine;
-    tw_draft_view all[TW_MAX_VIEWS];
+    tw_draft_view *all;
     tw_platform_view *out;
+    TW_ALLOC(r->arena, compute, TW_MAX_VIEWS);
+    TW_ALLOC(r->arena, all, TW_MAX_VIEWS);
     int n = r->draft.plain ? 1 : tw_draft_views(&r->draft, compute);
     if (!r->draft.plain && r->n_bad) return TW_ERR_INPUT;
     TW_ALLOC(r->arena, out, n);

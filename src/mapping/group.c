@@ -107,14 +107,20 @@ static int meeting(const tw_grouping *c, const tw_group_op *maker, const tw_grou
     return at;
 }
 
-/* The link by which an operand of a reader comes from its maker in the group, where no memory is on both of their paths; -1: there is none. */
-static int link_between(const tw_grouping *c, const tw_group_op *maker, const tw_group_op *reader, int operand)
+/* The memories between which links bring an operand of a reader from its maker in the group, where no memory is on both of their paths; false: none do. */
+static bool find_ends(const tw_grouping *c, const tw_group_op *maker, const tw_group_op *reader, int operand,
+                      int *from, int *to)
 {
     int out[TW_MAX_MEMORIES], in[TW_MAX_MEMORIES];
     int n_out = path_of(c, maker, tw_op_output(&c->model->op[maker->op]), out),
         n_in = path_of(c, reader, operand, in);
-    return tw_platform_find_link(c->machine->platform, (tw_memory_list){n_out, out}, (tw_memory_list){n_in, in},
-                                 &c->model->op[reader->op], operand);
+    int link[TW_MAX_HOPS];
+    int n = tw_platform_find_route(c->machine->platform, (tw_memory_list){n_out, out}, (tw_memory_list){n_in, in},
+                                   &c->model->op[reader->op], operand, link);
+    if (n == 0) return false;
+    *from = c->machine->platform->engine[link[0]].is.outer;
+    *to = c->machine->platform->engine[link[n - 1]].is.memory;
+    return true;
 }
 
 static int place_of(const int *list, int n, int x)
@@ -133,11 +139,11 @@ static int first_meeting(const tw_grouping *c, const tw_group_map *group, int ma
         for (int o = 0; o < tw_op_output(op); o++) {
             if (op->operand[o].tensor != tensor) continue;
             int at = meeting(c, &group->op[maker], &group->op[i], o);
-            int link = at > 0 ? -1 : link_between(c, &group->op[maker], &group->op[i], o);
-            if (link >= 0) {
+            int from, to;
+            if (at == 0 && find_ends(c, &group->op[maker], &group->op[i], o, &from, &to)) {
                 int out[TW_MAX_MEMORIES],
                     n = path_of(c, &group->op[maker], tw_op_output(op_of(c->model, group, maker)), out);
-                at = place_of(out, n, c->machine->platform->engine[link].is.outer);
+                at = place_of(out, n, from);
             }
             least = at < least ? at : least;
         }
@@ -163,8 +169,9 @@ int tw_group_chain(const tw_grouping *c, const tw_group_map *group, int op, int 
     if (maker == op && tw_group_is_stored(group, c->model, tensor)) return drop(memory, n, 1);
     if (maker == op) return drop(memory, n, (int)tw_max(1, first_meeting(c, group, op)));
     int out[TW_MAX_MEMORIES], at = meeting(c, &group->op[maker], &group->op[op], operand);
-    int link = at > 0 ? -1 : link_between(c, &group->op[maker], &group->op[op], operand);
-    if (link >= 0) return drop(memory, n, place_of(memory, n, c->machine->platform->engine[link].is.memory));
+    int from, to;
+    if (at == 0 && find_ends(c, &group->op[maker], &group->op[op], operand, &from, &to))
+        return drop(memory, n, place_of(memory, n, to));
     path_of(c, &group->op[maker], tw_op_output(op_of(c->model, group, maker)), out);
     while (at > 0 && first < n && memory[first] != out[at]) first++;
     return drop(memory, n, first);
@@ -264,9 +271,9 @@ static tw_status check_meets(const judge *j, int i)
 {
     const tw_op *op = judged_op(j, i);
     for (int o = 0; o < tw_op_output(op); o++) {
-        int tensor = op->operand[o].tensor, maker = tw_group_maker(j->group, j->c->model, tensor);
+        int tensor = op->operand[o].tensor, maker = tw_group_maker(j->group, j->c->model, tensor), from, to;
         if (maker < 0 || meeting(j->c, &j->group->op[maker], &j->group->op[i], o) > 0 ||
-            link_between(j->c, &j->group->op[maker], &j->group->op[i], o) >= 0)
+            find_ends(j->c, &j->group->op[maker], &j->group->op[i], o, &from, &to))
             continue;
         return tw_diag_error(j->diag, AT(j, op[i]),
                              "'%s' cannot pass from '%s' to '%s' inside the group: on their paths they have only "

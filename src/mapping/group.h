@@ -18,7 +18,7 @@
 #include "mapping/opmap.h"
 
 enum {
-    TW_MAX_GROUPS = 256,
+    TW_MAX_GROUPS = 8192,
     TW_MAX_GROUP_OPS = 16,
     TW_MAX_CUTS = 32,
     TW_MAX_GROUP_LEVELS = 8,

@@ -78,7 +78,7 @@ static bool passes(const judge *j, const tw_group_op *op, int operand)
     return false;
 }
 
-/* Whether a link leads from the memory to one that the operand passes. */
+/* Whether links lead from the memory to one that the operand passes. */
 static bool is_linked(const judge *j, const tw_group_op *op, int operand)
 {
     const tw_platform_view *view = &j->c->machine->platform->view[op->view];
@@ -86,8 +86,9 @@ static bool is_linked(const judge *j, const tw_group_op *op, int operand)
     int to[TW_MAX_MEMORIES], n = 0;
     for (int m = 1; m < view->machine.n_memories; m++)
         if (path >> m & 1) to[n++] = view->memory[m];
-    return tw_platform_find_link(j->c->machine->platform, (tw_memory_list){1, &j->is->memory},
-                                 (tw_memory_list){n, to}, &j->c->model->op[op->op], operand) >= 0;
+    int link[TW_MAX_HOPS];
+    return tw_platform_find_route(j->c->machine->platform, (tw_memory_list){1, &j->is->memory},
+                                  (tw_memory_list){n, to}, &j->c->model->op[op->op], operand, link) > 0;
 }
 
 static bool drives(const judge *j, const tw_group_map *group)

@@ -124,10 +124,3 @@ float tw_wire_float(uint64_t bits)
     memcpy(&x, &low, sizeof x);
     return x;
 }
-
-double tw_wire_double(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}

@@ -57,7 +57,6 @@ const tw_wire *tw_repeated_broken(const tw_repeated *repeated);
 /* The next number of one encoding, without a tag, as packed fields have them. */
 TW_NODISCARD bool tw_wire_number(tw_wire *wire, uint32_t tag, uint64_t *bits);
 
-/* 4 and 8 bytes as the numbers they are. */
+/* 4 bytes as the number they are. */
 float tw_wire_float(uint64_t bits);
-double tw_wire_double(uint64_t bits);
 #endif

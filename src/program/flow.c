@@ -307,6 +307,7 @@ tw_status tw_flow_build(const tw_program *p, int64_t most[TW_MAX_MEMORIES][TW_MA
 {
     tw_flow *flow;
     TW_ALLOC(arena, flow, 1);
+    TW_ALLOC(arena, flow->residency, p->machine->n_memories);
     const tw_level_map *inner = p->tiled[p->n_tiled - 1].map;
     find_places(p, most, flow);
     flow->over =

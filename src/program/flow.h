@@ -80,7 +80,8 @@ typedef struct tw_flow {
     int innermost[TW_MAX_OPERANDS]; /* memory that the compute engine reads the operand from, or writes it to */
     bool joins[TW_MAX_MEMORIES];    /* the inputs come into this memory in one command                  */
     tw_spread over;                 /* loops over the dimensions of the array                           */
-    tw_residency residency[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+    tw_residency (*residency)
+        [TW_MAX_OPERANDS]; /* of each memory of the machine, not more: they are cleared for every program */
     int64_t needed[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* per pool: slots that suffice; with fewer an
                                                          operand that has a pool of its own deadlocks */
 } tw_flow;

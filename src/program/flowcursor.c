@@ -5,6 +5,7 @@
 #include "tile/box.h"
 #include "tile/shape.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* ---- the nest ---- */
@@ -312,8 +313,10 @@ static bool mixes_givers(const tw_program *p, int m, int operand)
 tw_status tw_flow_cursor_init(tw_flow_cursor *c, const tw_program *program, tw_arena *arena)
 {
     const tw_op *op = program->op;
-    *c = (tw_flow_cursor){
-        .program = program, .flow = program->flow, .out_memory = program->flow->innermost[tw_op_output(op)]};
+    memset(c, 0, offsetof(tw_flow_cursor, waiting)); /* programs of a few commands are run by the million */
+    c->program = program;
+    c->flow = program->flow;
+    c->out_memory = program->flow->innermost[tw_op_output(op)];
     TW_ALLOC(arena, c->holder, program->layout.n_buffers + 1);
     for (int o = 0; o < op->n_operands; o++)
         if (is_simple(op, &op->operand[o])) c->simple |= 1u << o;

@@ -38,8 +38,7 @@ typedef struct tw_flow_cursor {
     bool done;
     bool prefetches; /* executions wait for the loads of the next step, where these need nothing of this one */
     int64_t *freed;  /* per buffer: the step that gave it back last                                        */
-    int n_waiting;   /* the execution of the last step and what follows it                                 */
-    tw_event waiting[TW_FLOW_STEP_MAX];
+    int n_waiting;   /* in `waiting`, at the end                                                            */
     int stuck_memory, stuck_operand; /* the tile that finds no slot; memory 0: none */
     int stuck_engine;                /* that would have brought it                  */
     int64_t step;
@@ -68,6 +67,9 @@ typedef struct tw_flow_cursor {
     int32_t owed[TW_MAX_OPERANDS * TW_MAX_MEMORIES];
     int n;
     tw_event *out;
+    tw_event waiting
+        [TW_FLOW_STEP_MAX]; /* the execution of the last step and what follows it; most of the cursor's bytes, and not
+                                           cleared */
 } tw_flow_cursor;
 
 TW_NODISCARD tw_status tw_flow_cursor_init(tw_flow_cursor *cursor, const tw_program *program, tw_arena *arena);

@@ -192,9 +192,13 @@ static int bringer(const tw_nest *nest, int k, int operand, int from, int i)
     int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES], ends[2];
     (void)path_of(nest, k, operand, memory, own);
     int source = from < 0 ? 0 : nest->stay[from].memory;
-    if (from >= 0 && (i == 0 || memory[i - 1] != source))
-        return tw_platform_find_link(nest->platform, (tw_memory_list){1, &source}, (tw_memory_list){1, &memory[i]},
-                                     nest->op[k].op, operand);
+    if (from >= 0 && (i == 0 || memory[i - 1] != source)) {
+        int link[TW_MAX_HOPS];
+        int n = tw_platform_find_route(nest->platform, (tw_memory_list){1, &source},
+                                       (tw_memory_list){1, &memory[i]}, nest->op[k].op, operand, link);
+        assert(n == 1); /* come_over went all the way but the last link */
+        return n == 1 ? link[0] : -1;
+    }
     ends[0] = i > 0 ? own[i - 1] : 0;
     ends[1] = own[i];
     return carrier(nest, k, operand, ends, TW_INWARDS);
@@ -230,6 +234,60 @@ static tw_status come_in(builder *b, int k, int operand, int from, int first)
     nest->op[k].input[operand] = from;
     if (from >= 0) nest->stay[from].direct |= 1u << k;
     return TW_OK;
+}
+
+/* A route on which what operator k reads comes to a place of its path. */
+typedef struct route {
+    int n, link[TW_MAX_HOPS];
+    int first; /* the place where it ends */
+} route;
+
+/* Routes from some memories to the path of operand of operator k; false: there is none. */
+static bool find_route(const tw_nest *nest, tw_memory_list from, int k, int operand, route *out)
+{
+    int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES], n = path_of(nest, k, operand, memory, own);
+    out->n = tw_platform_find_route(nest->platform, from, (tw_memory_list){n, memory}, nest->op[k].op, operand,
+                                    out->link);
+    if (out->n == 0) return false;
+    for (out->first = 0; memory[out->first] != nest->platform->engine[out->link[out->n - 1]].is.memory;)
+        out->first++;
+    return true;
+}
+
+/* The operand comes over a route from the stay `from`: in each memory on the way it is held as where the route ends, and then inwards. */
+static tw_status come_over(builder *b, int k, int operand, int from, const route *r)
+{
+    tw_nest *nest = b->nest;
+    int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES];
+    (void)path_of(nest, k, operand, memory, own);
+    int tensor = nest->op[k].op->operand[operand].tensor;
+    tw_stay end = {.tensor = tensor, .memory = memory[r->first]};
+    settle_hold(nest, &end);
+    for (int i = 0; i + 1 < r->n; i++) {
+        tw_stay like = {.tensor = tensor,
+                        .memory = nest->platform->engine[r->link[i]].is.memory,
+                        .from = TW_FROM_STAY,
+                        .source = from,
+                        .engine = r->link[i],
+                        .inwards = true,
+                        .drain = -1,
+                        .which = k,
+                        .operand = operand,
+                        .maker = maker_of(nest, tensor)};
+        int n_before = nest->n_stays, s = open_stay(b, &like);
+        if (s < 0) return TW_ERR_NOMEM;
+        if (nest->stay[s].from != TW_FROM_STAY || nest->stay[s].source != from)
+            return tw_diag_infeasible(b->diag, nest->map->loc, "'%s' comes to '%s' on two ways in group '%s'",
+                                      tensor_name(nest, tensor), memory_name(nest, like.memory), nest->map->name);
+        if (s == n_before) {
+            nest->stay[s].depth = end.depth;
+            nest->stay[s].slots = end.slots;
+            nest->stay[s].slides = false;
+            nest->stay[s].loc = end.loc;
+        }
+        from = s;
+    }
+    return come_in(b, k, operand, from, r->first);
 }
 
 /* The stay that operator k writes. */
@@ -292,34 +350,26 @@ static int meeting(const tw_nest *nest, int j, int k, int operand, int *first)
     return 0;
 }
 
-/* The memory on the path of what operator j makes from which a link leads to the path of k, at place *first; 0: none does. */
-static int linked(const tw_nest *nest, int j, int k, int operand, int *first)
-{
-    int made[TW_MAX_MEMORIES], read[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES];
-    int n_made = path_of(nest, j, tw_op_output(nest->op[j].op), made, own),
-        n_read = path_of(nest, k, operand, read, own);
-    int link = tw_platform_find_link(nest->platform, (tw_memory_list){n_made, made}, (tw_memory_list){n_read, read},
-                                     nest->op[k].op, operand);
-    if (link < 0) return 0;
-    for (*first = 0; read[*first] != nest->platform->engine[link].is.memory;) ++*first;
-    return nest->platform->engine[link].is.outer;
-}
-
 static tw_status open_inside(builder *b, int j, int k, int operand)
 {
     tw_nest *nest = b->nest;
     int first = 0, at, memory = meeting(nest, j, k, operand, &first);
-    if (memory == 0) memory = linked(nest, j, k, operand, &first);
     int tensor = nest->op[k].op->operand[operand].tensor;
-    if (memory == 0)
+    if (memory > 0) {
+        TW_TRY(go_out(b, j, memory, &at));
+        return come_in(b, k, operand, at, first);
+    }
+    int made[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES];
+    int n_made = path_of(nest, j, tw_op_output(nest->op[j].op), made, own);
+    route r;
+    if (!find_route(nest, (tw_memory_list){n_made, made}, k, operand, &r))
         return tw_diag_infeasible(b->diag, nest->map->loc,
                                   "'%s' is made by '%s' and read by '%s', but no memory inside '%s' is on both "
                                   "paths, and no link leads from one to the other",
                                   tensor_name(nest, tensor), nest->op[j].op->name, nest->op[k].op->name,
                                   memory_name(nest, 0));
-    TW_TRY(go_out(b, j, memory, &at));
-    TW_TRY(come_in(b, k, operand, at, first));
-    return TW_OK;
+    TW_TRY(go_out(b, j, nest->platform->engine[r.link[0]].is.outer, &at));
+    return come_over(b, k, operand, at, &r);
 }
 
 /* What another group made and left in a memory comes inwards from there. */
@@ -343,11 +393,10 @@ static tw_status open_resident(builder *b, int k, int operand, int home)
     nest->stay[s].depth = 0;
     nest->stay[s].slots = 0;
     if (first < n) return come_in(b, k, operand, s, first + 1);
-    int link = tw_platform_find_link(nest->platform, (tw_memory_list){1, &home}, (tw_memory_list){n, memory},
-                                     nest->op[k].op, operand);
-    assert(link >= 0); /* the mapping was checked */
-    for (first = 0; memory[first] != nest->platform->engine[link].is.memory;) first++;
-    return come_in(b, k, operand, s, first);
+    route r;
+    bool is = find_route(nest, (tw_memory_list){1, &home}, k, operand, &r);
+    assert(is); /* the mapping was checked */
+    return is ? come_over(b, k, operand, s, &r) : TW_INFEASIBLE;
 }
 
 static bool reads(const tw_op *op, int tensor)
@@ -1251,8 +1300,11 @@ static tw_status lay_out(tw_joint *joint, tw_nest *nest, const tw_work *work)
     joint->buffer = buffer;
     for (int m = 1; m < joint->platform->n_memories; m++) {
         for (int g = 0; g < joint->n_nests; g++) TW_TRY(lay_memory(joint, &nest[g], m, buffer, work->diag));
-        if (joint->used[m] <= joint->platform->memory[m].is.size) continue;
-        if (joint->n_ranks == 1) return refuse_size(joint, m, joint->used[m], work->diag);
+        const tw_memory *is = &joint->platform->memory[m].is;
+        if (joint->used[m] <= is->size) continue;
+        bool by_order =
+            joint->used[m] - is->size < is->align; /* another one may end with a buffer that needs no gap */
+        if (joint->n_ranks == 1 && !by_order) return refuse_size(joint, m, joint->used[m], work->diag);
         TW_TRY(tw_joint_pack(joint, m, buffer, work));
     }
     return TW_OK;

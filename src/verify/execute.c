@@ -186,7 +186,7 @@ tw_status tw_executor_finish(tw_executor *e, tw_reference_fn reference, void *us
         TW_ALLOC(e->arena, expected, n);
         TW_ALLOC(e->arena, got, n);
         const tw_referee by = {reference, user, e->in.model, e->in.deadline};
-        judge = tw_refer(&by, &e->is, (const double *const *)e->input, expected);
+        judge = tw_referee_answer(&by, &e->is, (const double *const *)e->input, expected);
         judge = judge ? describe(e, judge) : NULL;
         if (!judge) return TW_ERR_NOMEM;
         tw_compare(&e->fault, &e->tensor[output], e->is.op.operand[output].name, e->is.draw.tolerance, expected,

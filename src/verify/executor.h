@@ -2,7 +2,7 @@
  *
  *   bytes.c    memories as bytes, of which it is known which hold data; reads and writes regions of places
  *   compute.c  an operator as it is executed: its numbers, and what a box of loop points does to its output
- *   refer.c    asks a reference, and compares
+ *   referee.c    asks a reference, and compares
  *
  * On these stand three runners, which differ in what an instruction says and when it takes effect:
  *
@@ -138,7 +138,7 @@ void tw_compute_finish(const tw_maths *m, const tw_region *region, double *sum);
 /* What the points of a box add up to; NULL and a fault when an input is not there. */
 double *tw_compute_box(tw_execution *s, const tw_maths *m, const tw_box *box, const tw_kernel_input *input);
 
-/* ---- refer.c ---- */
+/* ---- referee.c ---- */
 
 typedef struct tw_referee {    /* who is asked what should come out */
     tw_reference_fn reference; /* asked first, with `user`, if there is time; NULL: nobody is */
@@ -147,7 +147,7 @@ typedef struct tw_referee {    /* who is asked what should come out */
     const tw_deadline *deadline;
 } tw_referee;
 /* The output for whole inputs; who has computed it, NULL when out of memory. */
-const char *tw_refer(const tw_referee *by, const tw_maths *m, const double *const *input, double *out);
+const char *tw_referee_answer(const tw_referee *by, const tw_maths *m, const double *const *input, double *out);
 /* A tensor as it lies in its place, as numbers: an element that was never stored, or is not as expected (NULL: whatever it is), is the
  * fault. */
 void tw_compare(tw_fault *fault, const tw_place *p, const char *name, double tolerance, const double *expected,

@@ -267,6 +267,8 @@ tw_joint_part tw_joint_asked(const tw_joint_judge *j, const tw_joint_group *g, c
 /* What a hold holds as the boxes stand; `sub`: the box of its sub-step, NULL: whole. */
 tw_joint_part tw_joint_region(const tw_joint_judge *j, const tw_joint_group *g, const tw_joint_hold *h,
                               const tw_box *sub);
+/* The first link from one memory to another that carries the operand, -1: there is none. */
+int tw_joint_link(const tw_joint_judge *j, int from, int to, const tw_op *op, int operand);
 /* A hold more, as the mapping says. */
 int tw_joint_add_hold(const tw_joint_judge *j, tw_joint_group *g, int tensor, int memory);
 tw_joint_part tw_joint_lane(const tw_joint_judge *j, const tw_joint_hold *h, int64_t lane, const tw_box *sub);

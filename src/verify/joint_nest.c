@@ -157,36 +157,103 @@ static int maker_in(const tw_joint_group *g, int tensor)
     return -1;
 }
 
-/* The first link in the file between memories of different cores that leads from one of `from` to one of `to` (the first of each left out: memory 0),
- * and carries the operand; -1: there is none. */
-static int find_link(const tw_joint_judge *j, const path *from, const path *to, const tw_op *op, int operand)
+/* ---- over links ---- */
+
+/* Whether the engine is a link, between memories of different cores, that carries the operand. */
+static bool is_link_for(const tw_joint_judge *j, int engine, const tw_op *op, int operand)
 {
     const tw_platform *p = j->in.platform;
-    unsigned role = tw_verify_role(op, operand);
-    for (int i = 0; i < p->n_engines; i++) {
-        const tw_engine *e = &p->engine[i].is;
-        if (e->kind != TW_MOVES || !(e->carries & TW_INWARDS)) continue;
-        int a = p->memory[e->outer].core, b = p->memory[e->memory].core;
-        bool carries = tw_verify_is_named(e->named, op, operand) || (e->roles & role) || (!e->roles && !e->named);
-        if (a >= 0 && b >= 0 && a != b && carries && place_on(from, e->outer) > 0 && place_on(to, e->memory) > 0)
-            return i;
-    }
+    const tw_engine *e = &p->engine[engine].is;
+    if (e->kind != TW_MOVES || !(e->carries & TW_INWARDS)) return false;
+    int a = p->memory[e->outer].core, b = p->memory[e->memory].core;
+    return a >= 0 && b >= 0 && a != b &&
+           (tw_verify_is_named(e->named, op, operand) || (e->roles & tw_verify_role(op, operand)) ||
+            (!e->roles && !e->named));
+}
+
+int tw_joint_link(const tw_joint_judge *j, int from, int to, const tw_op *op, int operand)
+{
+    for (int e = 0; e < j->in.platform->n_engines; e++)
+        if (is_link_for(j, e, op, operand) && j->in.platform->engine[e].is.outer == from &&
+            j->in.platform->engine[e].is.memory == to)
+            return e;
     return -1;
 }
 
-/* By a link: the maker's output goes outwards to where it begins; the place before the one on the reader's path where it ends, -1: there is no
- * link. */
-static int cross(const tw_joint_judge *j, tw_joint_group *g, int maker, const path *to, const tw_op *reader,
-                 int operand, int *hold)
+typedef struct
+    reached { /* a memory, by a link from another one that was reached before; -1: it is where routes begin */
+    int memory, before;
+} reached;
+
+/* Adds what one more link reaches from `at`, or (-1) from all memories of a path but its first, in the order of the links; where a route ends
+ * it is not told apart. Returns how many there are then. */
+static int reach(const tw_joint_judge *j, const path *from, int at, const tw_op *op, int operand, reached *list,
+                 int n)
 {
-    int output = tw_op_output(g->op[maker].op);
+    const tw_platform *p = j->in.platform;
+    for (int e = 0; e < p->n_engines; e++) {
+        const tw_engine *is = &p->engine[e].is;
+        if (!is_link_for(j, e, op, operand)) continue;
+        if (at >= 0 ? is->outer != list[at].memory : place_on(from, is->outer) < 1) continue;
+        bool known = place_on(from, is->memory) > 0;
+        for (int i = 0; i < n; i++) known |= list[i].memory == is->memory;
+        if (!known) list[n++] = (reached){is->memory, at};
+    }
+    return n;
+}
+
+/* The memories that a route passes from one of `from` to one of `to` (memory 0, the first of each, left out), the last of which is the one where it ends: as few as can be, and
+ * where several links are as good the first one, hop by hop. Memories are reached in the order of such routes. Returns how many, 0: there is no route; -1: there
+ * is no room. */
+static int find_route(tw_joint_judge *j, const path *from, const path *to, const tw_op *op, int operand, int **out)
+{
+    const tw_platform *p = j->in.platform;
+    reached *list = TW_NEW(j->arena, reached, p->n_memories + 1);
+    int length = 0, n, end;
+    *out = TW_NEW(j->arena, int, p->n_memories + 1);
+    if (!list || !*out) return -1;
+    n = reach(j, from, -1, op, operand, list, 0);
+    for (end = 0; end < n && place_on(to, list[end].memory) < 1; end++)
+        if (p->memory[list[end].memory].lanes <= 1) n = reach(j, from, end, op, operand, list, n);
+    if (end == n) return 0;
+    for (int i = end; i >= 0; i = list[i].before) length++;
+    for (int i = end, k = length - 1; i >= 0; i = list[i].before) (*out)[k--] = list[i].memory;
+    return length;
+}
+
+/* What comes over a route is held in each memory on the way as it is where the route ends; the hold before that one. */
+static int pass(const tw_joint_judge *j, tw_joint_group *g, int tensor, const int *route, int n, int hold)
+{
+    int end = route[n - 1];
+    for (int i = 0; i + 1 < n; i++) {
+        int n_before = g->n_holds;
+        hold = find_inward(j, g, tensor, route[i], hold);
+        if (hold < n_before) continue;
+        g->hold[hold].depth = depth_of(g->map, tensor, end);
+        g->hold[hold].slots = slots_of(g->map, tensor, end);
+        g->hold[hold].slide.is = false;
+    }
+    return hold;
+}
+
+/* Over links: the maker's output goes outwards to where the first one begins; the place before the one on the reader's path where the last one ends, -1: there is no
+ * route. */
+static int cross(tw_joint_judge *j, tw_joint_group *g, int maker, const path *to, const tw_op *reader, int operand,
+                 int *hold)
+{
+    int output = tw_op_output(g->op[maker].op), *route;
     path from = path_of(j, &g->op[maker], output);
-    int link = find_link(j, &from, to, reader, operand);
-    if (link < 0) return -1;
-    const tw_engine *e = &j->in.platform->engine[link].is;
+    int n = find_route(j, &from, to, reader, operand, &route), begin = from.n - 1, first = -1;
+    j->no_memory |= n < 0;
+    if (n <= 0) return -1;
+    for (int i = 1; i < from.n; i++) { /* where the first link begins: of several memories that of the first link */
+        int link = tw_joint_link(j, from.memory[i], route[0], reader, operand);
+        if (link >= 0 && (first < 0 || link < first)) first = link, begin = i;
+    }
     *hold = g->op[maker].hold[output];
-    for (int i = from.n - 1; from.memory[i] != e->outer; i--) *hold = find_outward(j, g, *hold, from.memory[i - 1]);
-    return place_on(to, e->memory) - 1;
+    for (int i = from.n - 1; i > begin; i--) *hold = find_outward(j, g, *hold, from.memory[i - 1]);
+    *hold = pass(j, g, g->hold[*hold].tensor, route, n, *hold);
+    return place_on(to, route[n - 1]) - 1;
 }
 
 /* From where it is made to the first memory on the reader's path; that memory's place there, 0: there is none. */
@@ -236,9 +303,11 @@ static bool add_input(tw_joint_judge *j, tw_joint_group *g, int number, int oper
         hold = tw_joint_join(j, g, tensor);
         from = place_on(&p, j->tensor[tensor].home);
         const path home = {2, {0, j->tensor[tensor].home}};
-        int link = from < 1 ? find_link(j, &home, &p, o->op, operand) : -1;
-        if (link >= 0) from = place_on(&p, j->in.platform->engine[link].is.memory) - 1;
-        if (hold >= 0 && from < 1 && link < 0)
+        int *route, n = from < 1 && hold >= 0 ? find_route(j, &home, &p, o->op, operand, &route) : 0;
+        j->no_memory |= n < 0;
+        if (n > 0) from = place_on(&p, route[n - 1]) - 1;
+        if (n > 0) hold = pass(j, g, tensor, route, n, hold);
+        if (hold >= 0 && from < 1 && n == 0)
             tw_fault_set(&j->fault, "group '%s': '%s' stays where '%s' cannot read it", g->map->name,
                          j->in.model->tensor[tensor].name, o->op->name);
         if (j->fault.set) return false;
@@ -847,6 +916,19 @@ static bool are_parts(const tw_group_map *a, const tw_group_map *b)
     return a->part_loop >= 0 && b->part_loop >= 0 && a->op[a->n_ops - 1].op == b->op[b->n_ops - 1].op;
 }
 
+/* Holds that there may be at most: those on two paths of each operand, and on routes of what other cores have. */
+static int room_for(const tw_joint_judge *j, const tw_joint_group *g)
+{
+    int room = 0;
+    for (int i = 0; i < g->n_ops; i++)
+        for (int o = 0; o < g->op[i].op->n_operands; o++) {
+            int tensor = g->op[i].op->operand[o].tensor;
+            room += 2 * TW_MAX_MEMORIES;
+            if (j->tensor[tensor].home > 0 || maker_in(g, tensor) >= 0) room += j->in.platform->n_memories;
+        }
+    return room;
+}
+
 tw_status tw_joint_group_init(tw_joint_judge *j, int number)
 {
     tw_joint_group *g = &j->group[number];
@@ -856,10 +938,8 @@ tw_status tw_joint_group_init(tw_joint_judge *j, int number)
     if (!check_map(j, g->map)) return TW_OK;
     g->rank = number == 0 ? 0 : j->group[number - 1].rank + !are_parts(&j->in.group[number - 1], g->map);
     TW_ALLOC(j->arena, g->op, g->n_ops);
-    for (int i = 0; i < g->n_ops; i++) {
-        init_op(j, g, i);
-        g->room += g->op[i].op->n_operands * 2 * TW_MAX_MEMORIES;
-    }
+    for (int i = 0; i < g->n_ops; i++) init_op(j, g, i);
+    g->room = room_for(j, g);
     TW_ALLOC(j->arena, g->hold, g->room);
     TW_ALLOC(j->arena, g->box, (g->map->n_cuts + 1) * g->n_ops);
     TW_ALLOC(j->arena, g->any, (g->map->n_cuts + 1) * g->n_ops);

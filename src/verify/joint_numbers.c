@@ -223,7 +223,7 @@ static tw_status refer_to(tw_joint_judge *j, int number, double **is, const char
     if (!is[made->root]) TW_ALLOC(j->arena, is[made->root], tw_tensor_elems(&j->in.model->tensor[made->root]));
     out = is[made->root] + made->offset;
     TW_ALLOC(j->arena, got, n);
-    *who = tw_refer(&by, m, input, out);
+    *who = tw_referee_answer(&by, m, input, out);
     if (!*who) return TW_ERR_NOMEM;
     int64_t fits = tw_numbers_round(made->dtype, out, n);
     if (fits < n)

@@ -102,7 +102,8 @@ static bool check_mover(const tw_joint_at *s)
     if (beyond >= 0) outer = s->group->hold[beyond].memory;
     if (!tw_rule_mover(&s->at, inner, outer, inward)) return false;
     int core = p->engine[s->op->view->engine].core;
-    if (e->core >= 0 && e->core != core && e->core != p->memory[inner].core)
+    bool links = p->memory[outer].core >= 0 && p->memory[outer].core != p->memory[inner].core;
+    if (e->core >= 0 && e->core != core && e->core != p->memory[inner].core && !links)
         return tw_fault_at(&s->at, "on '%s' of core '%s', '%s' runs on '%s'", e->name, p->core[e->core].name,
                            s->op->op->name, p->engine[s->op->view->engine].name);
     int should = tw_joint_mover(s, outer, inner);

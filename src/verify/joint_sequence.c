@@ -25,6 +25,8 @@ int tw_joint_mover(const tw_joint_at *s, int outer, int inner)
     const tw_platform *p = s->j->in.platform;
     unsigned role = tw_verify_role(s->op->op, s->at.instr->operand);
     if (s->inward != (s->at.instr->op == TW_LOAD)) return -1;
+    int link = s->inward ? tw_joint_link(s->j, outer, inner, s->op->op, s->at.instr->operand) : -1;
+    if (link >= 0) return link;
     for (int e = 0; e < p->n_engines; e++)
         if (runs_between(s, e, outer, inner) &&
             tw_verify_is_named(p->engine[e].is.named, s->op->op, s->at.instr->operand))

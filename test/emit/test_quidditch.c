@@ -192,7 +192,7 @@ TEST(a_machine_may_double_all_inputs)
     close_stage(&s);
 }
 
-TEST(what_is_fused_residencies_whole)
+TEST(what_is_fused_stays_whole)
 {
     stage s = open_stage(fused, large);
     CHECK_EQ(read_config(&s, "l1_tiles = [0, 40, 100], l1_tiles_interchange = [2, 0, 1], dual_buffer = true"),

@@ -38,8 +38,11 @@ static unsigned role_of(const tw_op *op, int o)
 
 static bool holds(const walk *w, int level, int operand)
 {
-    unsigned what = role_of(w->op, operand);
-    return w->machine->memory[level + 1].holds & what;
+    const tw_memory *memory = &w->machine->memory[level + 1];
+    bool named = false;
+    for (int i = 0; memory->named && i < memory->named->n; i++)
+        named |= strcmp(memory->named->name[i], w->op->operand[operand].name) == 0;
+    return named || (memory->holds & role_of(w->op, operand));
 }
 
 /* Whether a tiled level cuts the longest piece of the loop that it gets. */

@@ -10,10 +10,12 @@ typedef struct maker {
     uint64_t *rng;
     brute_case *out;
     bool async, cluster, group, array, window;
+    bool small;   /* few mappings are wanted: short loops, few memories */
     bool barrier; /* then all costs are of descriptors and kernels */
     bool pads;    /* loops are padded to whole tiles               */
     int n_memories;
     unsigned holds[4];    /* 1 activations, 2 output, 4 weights */
+    unsigned named[4];    /* 1 ifm, 2 w: held by their names, whatever their role */
     const char *roles;    /* that a mover says it carries       */
     const char *formulas; /* of the operator, as lines of its description; NULL: none */
 } maker;
@@ -24,7 +26,10 @@ static bool chance(maker *m, int one_in) { return pick(m, 1, one_in) == 1; }
 /* ---- operators ---- */
 
 /* Small numbers are more frequent: a space grows fast. */
-static int64_t extent(maker *m) { return tw_min(pick(m, 1, 5), pick(m, 2, 6)); }
+static int64_t extent(maker *m)
+{
+    return m->small && !chance(m, 4) ? pick(m, 1, 3) : tw_min(pick(m, 1, 5), pick(m, 2, 6));
+}
 
 static const char *types(maker *m, bool integers_only)
 {
@@ -345,7 +350,12 @@ static void print_memories(maker *m, FILE *f, int64_t least, int64_t all)
             fprintf(f, "size: %" PRId64, pick(m, least, chance(m, 2) ? least + all : least + 2 * all));
         if (i > 0 && !strstr(m->out->workload, "epilogue") && chance(m, 3))
             fprintf(f, ", align: %" PRId64, (int64_t)1 << pick(m, 1, 3));
-        if (m->async) fprintf(f, ", holds: %s", word[m->holds[i]]);
+        if (m->async && m->named[i])
+            fprintf(f, ", holds: [%s%s%s%s%s]", m->holds[i] & 1 ? "activations, " : "",
+                    m->holds[i] & 2 ? "output, " : "", m->holds[i] & 4 ? "weights, " : "",
+                    m->named[i] & 1 ? "ifm, " : "", m->named[i] & 2 ? "w" : "");
+        else if (m->async)
+            fprintf(f, ", holds: %s", word[m->holds[i]]);
         if ((m->cluster || m->group) && i > 0) print_policy(m, f);
         if (chance(m, 2)) fprintf(f, ", energy: %" PRId64 " pJ", pick(m, 0, 200));
         fprintf(f, "}\n");
@@ -437,7 +447,10 @@ static int before(const maker *m, int memory, unsigned what)
 static void print_mover(maker *m, FILE *f, int outer, int inner, const char *carries, bool inputs)
 {
     fprintf(f, "  - {name: %s%d%d%s, between: [%s, %s], carries: %s, %s", carries, outer, inner,
-            strstr(m->roles, "weights") ? "w" : "", memory_name(outer), memory_name(inner), carries, m->roles);
+            strstr(m->roles, "weights")     ? "w"
+            : strstr(m->roles, "roles: w,") ? "n"
+                                            : "",
+            memory_name(outer), memory_name(inner), carries, m->roles);
     if (inputs && chance(m, m->cluster ? 2 : 4)) fprintf(f, "joins: inputs, ");
     if (m->cluster && strcmp(carries, "both") == 0)
         fprintf(f, "prefetch: %s, ", (const char *[]){"none", "all", "innermost"}[pick(m, 0, 2)]);
@@ -446,21 +459,32 @@ static void print_mover(maker *m, FILE *f, int outer, int inner, const char *car
     fprintf(f, "}\n");
 }
 
-static void print_links_from(maker *m, FILE *f, int outer, int memory, bool in, bool out)
+static void print_links_from(maker *m, FILE *f, int outer, int memory, unsigned roles, bool named)
 {
-    bool together = in && out;
+    bool in = (roles & 5) || named, out = roles & 2, together = in && out, joins = roles & 5;
     if (together && (m->cluster ? !chance(m, 4) : chance(m, 2))) {
-        print_mover(m, f, outer, memory, "both", true);
+        print_mover(m, f, outer, memory, "both", joins);
         return;
     }
-    if (in) print_mover(m, f, outer, memory, "in", true);
+    if (in) print_mover(m, f, outer, memory, "in", joins);
     if (!out) return;
     bool apart = together || chance(m, 3); /* partial sums have an engine of their own, or none */
     print_mover(m, f, outer, memory, apart ? "out" : "both", false);
     if (apart && !together && chance(m, 2)) print_mover(m, f, outer, memory, "in", false);
 }
 
-/* The engines on the way into one memory and out of it: of all roles that come from the same memory together. */
+/* Whether the operand, which memories hold by its role or by its name, comes from `outer` into `memory`. */
+static bool steps_by_name(const maker *m, int outer, int memory, unsigned name)
+{
+    bool weights = name == 2 && strstr(m->out->workload, "w: {role: weights");
+    unsigned role = weights ? 4 : 1;
+    if (!((m->holds[memory] & role) || (m->named[memory] & name))) return false;
+    do memory--;
+    while (memory > 0 && !(m->holds[memory] & role) && !(m->named[memory] & name));
+    return memory == outer;
+}
+
+/* The engines on the way into one memory and out of it: of all roles that come from the same memory together, and of operands by name. */
 static void print_links(maker *m, FILE *f, int memory)
 {
     for (int outer = memory - 1; outer >= 0; outer--) {
@@ -469,9 +493,13 @@ static void print_links(maker *m, FILE *f, int memory)
             if ((m->holds[memory] & role) && before(m, memory, role) == outer) roles |= role;
         bool apart = (roles & 5) == 5 && chance(m, 4); /* weights have a mover of their own */
         m->roles = !apart ? "" : roles & 2 ? "roles: [output, activations], " : "roles: activations, ";
-        if (roles != 0) print_links_from(m, f, outer, memory, roles & 5, roles & 2);
+        bool named = steps_by_name(m, outer, memory, 1) || steps_by_name(m, outer, memory, 2);
+        if (roles != 0 || named) print_links_from(m, f, outer, memory, roles, named);
         m->roles = "roles: weights, ";
         if (apart) print_mover(m, f, outer, memory, "in", false);
+        m->roles = "roles: w, ";
+        if (!m->cluster && !m->group && steps_by_name(m, outer, memory, 2) && chance(m, 12))
+            print_mover(m, f, outer, memory, "in", false);
     }
 }
 
@@ -495,9 +523,11 @@ static void choose_paths(maker *m)
         seen |= m->holds[i];
     }
     if (seen != 7) m->holds[m->n_memories - 1] = 7;
+    for (int i = 1; i < m->n_memories && m->async; i++)
+        m->named[i] = m->holds[i] != 7 && chance(m, 3) ? (unsigned)pick(m, 1, 3) : 0;
     /* what is fused finds its input where the output lies */
     bool fused = m->group || strstr(m->out->workload, "epilogue");
-    for (int i = 1; i < m->n_memories && fused; i++) m->holds[i] = 7;
+    for (int i = 1; i < m->n_memories && fused; i++) m->holds[i] = 7, m->named[i] = 0;
 }
 
 static void make_machine(maker *m, int64_t least, int64_t all)
@@ -505,6 +535,7 @@ static void make_machine(maker *m, int64_t least, int64_t all)
     FILE *f = fmemopen(m->out->machine, sizeof m->out->machine, "w");
     if (!f) abort();
     m->n_memories = m->cluster ? (chance(m, 4) ? 3 : 2) : chance(m, 8) ? 4 : chance(m, 2) ? 3 : 2;
+    if (m->small && chance(m, 2)) m->n_memories = 2;
     m->barrier = m->cluster && !m->array && chance(m, 4);
     choose_paths(m);
     fprintf(f, "machine: m\nunit: %s\ntiming: %s\n", all < 0 ? "element" : "byte", m->async ? "async" : "lockstep");
@@ -553,9 +584,9 @@ static bool try_case(maker *m, brute_wish wish)
     make_machine(m, least, all);
     if (tw_read_machine(&b, "machine", m->out->machine, &machine) != TW_OK) give_up(m->out, &b);
     brute_space space = {&model, &machine, pick(m, 1, 3), wish.full};
-    if (space.max_buffers > 1 && brute_size(&space, wish.limit) > wish.limit) space.max_buffers--;
-    m->out->max_buffers = space.max_buffers;
     bool fits = brute_size(&space, wish.limit) <= wish.limit;
+    while (!fits && --space.max_buffers > 0) fits = brute_size(&space, wish.limit) <= wish.limit;
+    m->out->max_buffers = space.max_buffers;
     tw_bench_free(&b);
     return fits;
 }
@@ -568,7 +599,8 @@ void brute_random_make(uint64_t *rng, brute_wish wish, brute_case *out)
                .cluster = wish.cluster,
                .group = wish.group,
                .array = wish.array,
-               .window = wish.window};
+               .window = wish.window,
+               .small = wish.limit <= 100};
     m.cluster |=
         wish.timing == TW_ASYNC && (wish.group ? chance(&m, 2) : (wish.array || wish.window) && chance(&m, 3));
     m.array |= wish.timing == TW_ASYNC && (wish.group || wish.cluster || wish.window) && chance(&m, 4);

@@ -3,7 +3,8 @@
  * Operators of one to three loops, rarely four: products of matrices and vectors, windows with padding, stride and
  * dilation, pooling, additions, maps, formulas, types of all widths and accumulators that are wider than the output. Machines of one to
  * three memories inside the outermost one, so small that many mappings do not fit; every form of cost, kind of channel
- * and path, adders, energies, alignments, smallest tiles.
+ * and path, adders, energies, alignments, smallest tiles. Memories hold operands by their roles or by their names, and bypass the others; movers carry
+ * some roles or one operand.
  *
  * A *cluster* is an async machine with what those of the other kind do not have: costs of descriptors and kernels, movers
  * that fetch ahead, results that are written at the end, dual buffers, operands that are kept whole or not at all, buffers in
@@ -13,7 +14,7 @@
  * machine, with every way to place buffers, aligned or not.
  *
  * What is not wished for occurs, too: clusters with arrays, windows that slide over clusters and arrays, groups on arrays. Machines with ports,
- * memories that are private per array dimension, or several compute engines are not drawn: `plan` refuses them. */
+ * memories that are private per array dimension, or several compute engines are known to groups alone: see test/fuse/test_group_brute.c. */
 #ifndef TW_BRUTE_RANDOM_H
 #define TW_BRUTE_RANDOM_H
 #include "brute.h"

@@ -192,7 +192,7 @@ TEST(what_follows_a_convolution_is_folded_into_it)
           "1 steps, 8 tensors, 2 folds, 0 views\n");
 }
 
-TEST(without_folding_only_the_bias_residencies)
+TEST(without_folding_only_the_bias_stays)
 {
     check_with(conv_bn_relu, unfolded,
                "Conv_0 [Conv] multiply-add oc=4 oy=8 ox=8 | ic=3 ky=3 kx=3: x, w; held b -> c; finish sum + h0\n"

@@ -300,3 +300,123 @@ TEST(broken_platforms_are_refused)
     CHECK(strstr(b.diag.last, "port 2"));
     tw_bench_free(&b);
 }
+
+/* ---- grids ---- */
+
+static const char grid_head[] =
+    "machine: grid\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited}\ncores:\n";
+static const char grid_parts[] = "    memories: [{name: m, size: 4 KiB}]\n    engines:\n"
+                                 "      - {name: dma, between: [dram, m], cost: {latency: 0, per_cycle: 4}}\n"
+                                 "      - {name: mac, computes: multiply-add, memory: m, cost: {array: [4, 4]}}\n";
+
+/* The neighbours of each core are those whose row and column differ by one in all: every link is one of such a pair, and every pair has one each way. */
+static void check_links(const tw_platform *p, int rows, int columns)
+{
+    int n = 0;
+    for (int e = 0; e < p->n_engines; e++) {
+        if (!tw_platform_is_link(p, e)) continue;
+        int a = p->memory[p->engine[e].is.outer].core, b = p->memory[p->engine[e].is.memory].core;
+        CHECK_EQ(abs(a / columns - b / columns) + abs(a % columns - b % columns), 1);
+        CHECK_EQ(p->engine[e].core, b);
+        for (int other = 0; other < e; other++)
+            CHECK(!tw_platform_is_link(p, other) || p->engine[other].is.outer != p->engine[e].is.outer ||
+                  p->engine[other].is.memory != p->engine[e].is.memory);
+        n++;
+    }
+    CHECK_EQ(n, 2 * (rows * (columns - 1) + columns * (rows - 1)));
+}
+
+TEST(a_grid_is_the_cores_and_links_that_it_stands_for)
+{
+    static const int size[][2] = {{1, 1}, {1, 5}, {3, 4}, {8, 8}, {16, 16}};
+    for (size_t i = 0; i < TW_COUNT(size); i++) {
+        tw_bench b = tw_bench_new();
+        tw_machine m;
+        char text[2000], name[40];
+        snprintf(text, sizeof text,
+                 "%s  - name: t\n    grid: [%d, %d]\n    links: {name: noc, memory: m, cost: {latency: 3, "
+                 "per_cycle: 4}}\n%s",
+                 grid_head, size[i][0], size[i][1], grid_parts);
+        read_or_fail(&b, text, &m);
+        int n = size[i][0] * size[i][1];
+        CHECK_EQ(m.platform->n_cores, n);
+        CHECK_EQ(m.platform->n_views, n);
+        CHECK_EQ(m.platform->n_memories, n + 1);
+        for (int c = 0; c < n; c++) {
+            snprintf(name, sizeof name, "t_%d_%d", c / size[i][1], c % size[i][1]);
+            CHECK_STR(m.platform->core[c].name, name);
+        }
+        check_links(m.platform, size[i][0], size[i][1]);
+        if (n <= 12) check_round_trip(&b, &m);
+        tw_bench_free(&b);
+    }
+}
+
+TEST(a_grid_that_wraps_joins_its_ends_and_a_row_has_one_number)
+{
+    tw_bench b = tw_bench_new();
+    tw_machine m;
+    char text[2000];
+    int n = 0;
+    snprintf(text, sizeof text,
+             "%s  - name: t\n    grid: [4]\n    links: {name: ring, memory: m, wrap: true, cost: {latency: 3, "
+             "per_cycle: 4}}\n%s",
+             grid_head, grid_parts);
+    read_or_fail(&b, text, &m);
+    CHECK_STR(m.platform->core[3].name, "t_3");
+    for (int e = 0; e < m.platform->n_engines; e++) {
+        if (!tw_platform_is_link(m.platform, e)) continue;
+        int a = m.platform->memory[m.platform->engine[e].is.outer].core,
+            z = m.platform->memory[m.platform->engine[e].is.memory].core;
+        CHECK((z - a + 4) % 4 == 1 || (a - z + 4) % 4 == 1);
+        n++;
+    }
+    CHECK_EQ(n, 8);
+    tw_bench_free(&b);
+}
+
+/* ---- routes ---- */
+
+/* Links between every two memories by trying all walks of that many links: slow, and without any notion of a shortest path. */
+static int fewest_links(const tw_platform *p, int from, int to, int most)
+{
+    if (from == to) return 0;
+    int best = most + 1;
+    for (int e = 0; e < p->n_engines && most > 0; e++) {
+        if (!tw_platform_is_link(p, e) || p->engine[e].is.outer != from) continue;
+        int rest = fewest_links(p, p->engine[e].is.memory, to, (best < most ? best : most) - 1);
+        if (1 + rest < best) best = 1 + rest;
+    }
+    return best;
+}
+
+TEST(a_route_has_the_fewest_links_and_of_these_the_first)
+{
+    tw_bench b = tw_bench_new();
+    tw_machine m;
+    tw_model model;
+    char text[2000];
+    snprintf(text, sizeof text,
+             "%s  - name: t\n    grid: [2, 3]\n    links: {name: noc, memory: m, cost: {latency: 3, per_cycle: "
+             "4}}\n%s",
+             grid_head, grid_parts);
+    read_or_fail(&b, text, &m);
+    CHECK_EQ(tw_read_model(&b, "w", "matmul:4x4x4,dtype=i8", &model), TW_OK);
+    const tw_platform *p = m.platform;
+    for (int from = 1; from < p->n_memories; from++)
+        for (int to = 1; to < p->n_memories; to++) {
+            int link[TW_MAX_HOPS], at = from;
+            int n = tw_platform_find_route(p, (tw_memory_list){1, &from}, (tw_memory_list){1, &to}, &model.op[0], 0,
+                                           link);
+            CHECK_EQ(n, fewest_links(p, from, to, 5));
+            for (int i = 0; i < n; i++) {
+                CHECK_EQ(p->engine[link[i]].is.outer, at);
+                for (int e = 0; e < link[i]; e++) /* no link before it is as good */
+                    CHECK(!tw_platform_is_link(p, e) || p->engine[e].is.outer != at ||
+                          fewest_links(p, p->engine[e].is.memory, to, 5) >= n - i);
+                at = p->engine[link[i]].is.memory;
+            }
+            CHECK_EQ(at, to);
+        }
+    tw_bench_free(&b);
+}

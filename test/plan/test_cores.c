@@ -1,21 +1,24 @@
-/* test/plan/test_cores.c - random graphs of convolutions on machines of two or three cores with links, buses and broadcasts.
+/* test/plan/test_cores.c - random graphs of convolutions on machines of two to four cores with links, buses and broadcasts.
  *
- * What is drawn: cores with one memory or two, shared memory or none, links between some of them, a port at the DRAM and a bus for the links, which
+ * What is drawn: cores with one memory or two, shared memory or none, links between some of them, or between neighbours in a row alone, so that what cores pass on takes
+ * routes over several; a port at the DRAM and a bus for the links, which
  * broadcast or not; groups whose operators run on different cores, groups that are split over cores in unequal shares, tensors that stay in the memory
  * of one core and are read on others. Whatever is planned must be found right by the judge, executed on numbers. TW_CASES says how many, TW_SEED which. */
+#include "least_check.h"
 #include "tw_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = 8000, MOST_OPS = 5, MOST_CORES = 3 };
+enum { ROOM = 8000, MOST_OPS = 5, MOST_CORES = 4 };
 
 typedef struct draw {
     uint64_t random;
     char machine[ROOM], workload[ROOM], mapping[ROOM];
     int n_cores, n_ops, n_links;
-    bool deep; /* a second memory in each core */
+    bool deep;   /* a second memory in each core */
+    bool in_row; /* links join neighbours only   */
     int channels[MOST_OPS + 1], reads[MOST_OPS];
     int rows;
     int home[MOST_OPS]; /* core where what it makes may stay, -1: none */
@@ -38,9 +41,11 @@ static void add(char *text, const char *fmt, ...)
 
 static void draw_links(draw *d)
 {
-    for (int a = 0; a < d->n_cores; a++)
-        for (int b = 0; b < d->n_cores; b++) {
-            if (a == b || toss(d, 4)) continue;
+    bool backwards = toss(d, 2);
+    for (int i = 0; i < d->n_cores; i++)
+        for (int k = 0; k < d->n_cores; k++) {
+            int a = backwards ? d->n_cores - 1 - i : i, b = backwards ? d->n_cores - 1 - k : k;
+            if (a == b || (d->in_row ? abs(a - b) > 1 : toss(d, 4))) continue;
             add(d->machine,
                 "%s  - {name: l%d%d, between: [c%d.m, c%d.m], carries: in, cost: {latency: %d, per_cycle: %d}}\n",
                 d->n_links++ == 0 ? "engines:\n" : "", a, b, a, b, (int)pick(d, 0, 5), (int)pick(d, 1, 8));
@@ -84,6 +89,7 @@ static void draw_machine(draw *d)
 {
     d->n_cores = (int)pick(d, 2, MOST_CORES);
     d->deep = toss(d, 3);
+    d->in_row = d->n_cores > 2 && toss(d, 2);
     add(d->machine,
         "machine: random\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited, energy: 9 pJ}\n");
     draw_links(d);
@@ -165,7 +171,7 @@ static void draw_mapping(draw *d)
 /* ---- trials ---- */
 
 typedef struct counts {
-    int planned, linked, heard;
+    int planned, linked, routed, heard;
 } counts;
 
 static tw_status plan_of(draw *d, tw_context *ctx, const tw_plan **plan)
@@ -179,8 +185,22 @@ static tw_status plan_of(draw *d, tw_context *ctx, const tw_plan **plan)
     return status == TW_OK ? tw_plan_eval(ctx, model, machine, mapping, plan) : status;
 }
 
-static void count_events(const char *json, counts *n)
+/* Whether two links, one behind the other, are used: what passes both takes a route. */
+static bool has_route(const draw *d, const char *json)
 {
+    for (int i = 0; i + 2 < d->n_cores && d->in_row; i++)
+        for (int way = 0; way < 2; way++) {
+            char first[40], second[40];
+            snprintf(first, sizeof first, "\"engine\":\"l%d%d\"", i + way, i + 1 - way);
+            snprintf(second, sizeof second, "\"engine\":\"l%d%d\"", i + 1 + way, i + 2 - way);
+            if (strstr(json, first) && strstr(json, second)) return true;
+        }
+    return false;
+}
+
+static void count_events(const draw *d, const char *json, counts *n)
+{
+    n->routed += has_route(d, json);
     n->linked += strstr(json, "\"engine\":\"l") != NULL;
     n->heard += strstr(json, "\"heard\":true") != NULL;
 }
@@ -202,12 +222,13 @@ static bool try_case(draw *d, counts *n)
         size_t len;
         FILE *out = open_memstream(&text, &len);
         n->planned++;
+        CHECK(least_holds(plan));
         good = tw_plan_verify(ctx, plan, -1, &options, &verdict) == TW_OK && verdict->checked &&
                verdict->executed && verdict->equal;
         if (!good) fprintf(stderr, "%s\n", verdict->first_fault ? verdict->first_fault : "not executed");
         CHECK_EQ(tw_plan_print_events(ctx, plan, TW_FORMAT_JSONL, NULL, out), TW_OK);
         fclose(out);
-        count_events(text, n);
+        count_events(d, text, n);
         free(text);
     }
     tw_context_free(ctx);
@@ -228,8 +249,76 @@ TEST(random_graphs_on_cores_with_links_are_what_the_judge_expects)
                 d.mapping);
         CHECK(false);
     }
-    fprintf(stderr, "%d of %d planned, %d over links, %d heard\n", n.planned, n_cases, n.linked, n.heard);
+    fprintf(stderr, "%d of %d planned, %d over links, %d over routes, %d heard\n", n.planned, n_cases, n.linked,
+            n.routed, n.heard);
     CHECK(n.planned > n_cases / 5);
     CHECK(n.linked > n_cases / 20);
+    CHECK(n.routed > n_cases / 100);
     CHECK(n.heard > n_cases / 50);
+}
+
+/* ---- bytes on links ---- */
+
+/* Bytes that an engine moves, by its events. */
+static int64_t bytes_on(const char *json, const char *engine)
+{
+    char key[60];
+    int64_t sum = 0;
+    snprintf(key, sizeof key, "\"engine\":\"%s\"", engine);
+    for (const char *at = json; (at = strstr(at, key)); at++) {
+        const char *end = strchr(at, '\n'), *work = strstr(at, "\"units\":");
+        if (work && (!end || work < end)) sum += atoll(work + strlen("\"units\":"));
+    }
+    return sum;
+}
+
+/* A grid of 2 x 3 cores. What t_0_0 makes, 6 x 8 x 8 bytes, is read by t_1_2: on the shortest routes it passes three links, and these are told by the
+ * order of the file. Nothing else passes any link. */
+TEST(what_takes_a_route_passes_every_link_of_it_once_and_no_other)
+{
+    static const char machine[] =
+        "machine: grid\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited}\ncores:\n  - name: "
+        "t\n"
+        "    grid: [2, 3]\n    links: {name: noc, memory: m, cost: {latency: 3, per_cycle: 4}}\n    memories: "
+        "[{name: m, size: 4 KiB}]\n"
+        "    engines:\n      - {name: dma, between: [dram, m], cost: {latency: 0, per_cycle: 4}}\n"
+        "      - {name: mac, computes: multiply-add, memory: m, cost: {array: [4, 4]}}\n";
+    static const char workload[] = "workload: two\nops:\n"
+                                   "  - {name: a, op: conv, shape: [3, 8, 8], out: 6, kernel: 1, dtype: i8, "
+                                   "out_dtype: i8, accumulator: i32, output: x}\n"
+                                   "  - {name: b, op: conv, shape: [6, 8, 8], out: 2, kernel: 1, dtype: i8, "
+                                   "out_dtype: i8, accumulator: i32, inputs: {ifm: x}, output: y}\n";
+    static const char mapping[] = "groups:\n  - {name: g, ops: [a, b], engines: {a: t_0_0.mac, b: t_1_2.mac}, "
+                                  "levels: [{at: t_1_2.m, sizes: {oy: 2}, buffers: {x: 2}}]}\n";
+    static const char apart[] =
+        "groups:\n  - {name: g, ops: [a], engines: {a: t_0_0.mac}, levels: [{at: t_0_0.m, sizes: {oy: 2}}]}\n"
+        "  - {name: h, ops: [b], engines: {b: t_1_2.mac}, levels: [{at: t_1_2.m, sizes: {oy: 2}}]}\nresident: {x: "
+        "t_0_0.m}\n";
+    static const char *const used[] = {"t_0_1.noc_west", "t_0_2.noc_west", "t_1_2.noc_north"};
+    const char *const both[] = {mapping, apart};
+    for (size_t m = 0; m < TW_COUNT(both); m++) {
+        static draw d;
+        d = (draw){0};
+        add(d.machine, "%s", machine);
+        add(d.workload, "%s", workload);
+        add(d.mapping, "%s", both[m]);
+        tw_context *ctx = tw_context_new();
+        const tw_plan *plan;
+        const tw_verdict *verdict;
+        tw_verify_options options = TW_VERIFY_OPTIONS_INIT;
+        char *json = NULL;
+        size_t len;
+        CHECK_EQ(plan_of(&d, ctx, &plan), TW_OK);
+        CHECK_EQ(tw_plan_verify(ctx, plan, -1, &options, &verdict), TW_OK);
+        CHECK(verdict->checked && verdict->executed && verdict->equal);
+        FILE *out = open_memstream(&json, &len);
+        CHECK_EQ(tw_plan_print_events(ctx, plan, TW_FORMAT_JSONL, NULL, out), TW_OK);
+        fclose(out);
+        for (size_t i = 0; i < TW_COUNT(used); i++) CHECK_EQ(bytes_on(json, used[i]), 6 * 8 * 8);
+        int64_t all = 0;
+        for (const char *at = json; (at = strstr(at, ".noc_")); at++) all++;
+        CHECK_EQ(all, 3 * 4); /* four tiles, three links each */
+        free(json);
+        tw_context_free(ctx);
+    }
 }

@@ -105,8 +105,8 @@ TEST(a_proof_is_told_with_what_closed_the_space_the_strongest_bound_first)
 
 TEST(what_is_not_proven_has_a_gap_and_a_reason)
 {
-    static const char *const reason[] = {"",          "; out of budget", "; out of time",
-                                         "; stopped", "; out of memory", ", as asked"};
+    static const char *const reason[] = {
+        "", "; out of budget", "; out of time", "; interrupted", "; out of memory", ", as asked"};
     tw_search_record r = proven();
     r.proven = false;
     r.bound = 8600;

@@ -41,6 +41,13 @@ narrow out.txt
 expect 0 a b -q
 is_empty out.txt
 
+# Of several operators, each row says which one it is about.
+pair=$source/examples/13-fused-convolutions
+"$tw" plan "$pair"/workload.yaml -m "$pair"/machine.yaml -o groups -q || fail "no plan"
+"$tw" plan "$pair"/workload.yaml -m "$pair"/machine.yaml -o layers -q --layers || fail "no plan"
+expect 0 groups layers
+says out.txt "conv1.l1.tiles.oc.count"
+
 # ---- the document ----
 expect 0 a b --json
 valid_json out.txt

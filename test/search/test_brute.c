@@ -17,6 +17,7 @@
 #include "brute_table.h"
 #include "mapping/limits.h"
 
+#include <malloc.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -321,8 +322,8 @@ static bool check_search(trial *t, const question *q)
 /* Most spaces are so small that the search costs more than the enumeration; few are large. */
 static int64_t random_limit(uint64_t *rng)
 {
-    int64_t size = tw_test_pick(rng, 1, 400);
-    return size == 1 ? 60000 : size <= 20 ? 6000 : size <= 100 ? 1500 : 300;
+    int64_t size = tw_test_pick(rng, 1, 800);
+    return size == 1 ? 60000 : size <= 20 ? 6000 : size <= 100 ? 1500 : size <= 300 ? 300 : 60;
 }
 
 static void open_trial(trial *t)
@@ -392,7 +393,7 @@ typedef struct crew { /* workers share the cases */
     tw_text report;
 } crew;
 
-enum { QUESTIONS = 12 };
+enum { QUESTIONS = 20 };
 
 static void *work(void *user)
 {
@@ -442,6 +443,8 @@ static void run_crew(brute_wish wish, int n_cases)
         c.next = number_of("TW_CASE", 0);
         c.n = c.next + 1;
     }
+    mallopt(M_TRIM_THRESHOLD, 1 << 28); /* contexts come and go: their pages stay */
+    mallopt(M_MMAP_THRESHOLD, 1 << 28);
     int n = (int)tw_clamp(number_of("TW_WORKERS", sysconf(_SC_NPROCESSORS_ONLN)), 1, MOST);
     pthread_t worker[MOST];
     for (int i = 0; i < n; i++) CHECK_EQ(pthread_create(&worker[i], NULL, work, &c), 0);

@@ -90,7 +90,7 @@ const TABS = {
   plan: ["Overview", "Timeline", "Tiles", "Tables", "What-if", "Compare"],
   network: ["Network", "Run", "Overview", "Timeline", "Tiles", "Tables", "What-if", "Compare"],
   compare: ["Compare", "Overview", "Tables"],
-  groups: ["Overview", "Timeline", "Tables", "Compare"],
+  groups: ["Overview", "Timeline", "Tables", "What-if", "Compare"],
 };
 
 /** Keys and paper do not depend on the plan. */

@@ -38,17 +38,18 @@ await checkEvents(reports.operators);
 await checkActions(reports.lockstep);
 await checkActions(reports.conv);
 const browser = await launch();
-const { kpu, constants, ...looked } = reports;
+const { kpu, constants, planned, resident, ...looked } = reports;
 try {
   await checkFrames(browser, reports.million); // alone, since it measures
   await atOnce(3, [
-    () => checkWhatIf(browser, [reports.small, kpu, reports.lockstep, reports.searched]),
+    () => checkWhatIf(browser, [reports.small, kpu, reports.lockstep, reports.searched, reports.groups, reports.fused, planned, resident]),
     ...Object.values(looked).map((report) => () => checkPage(browser, report)),
     () => checkTimeline(browser, reports.small, small),
     () => checkAnswers(browser, reports.small),
     () => checkRun(browser, reports.network),
     () => checkGroups(browser, reports.groups),
     () => checkGroups(browser, reports.fused),
+    () => checkGroups(browser, planned),
     () => checkWalk(browser, reports.small, small),
     () => checkWindow(browser, reports.conv),
     () => checkNetwork(browser, reports.network),

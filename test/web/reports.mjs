@@ -18,6 +18,9 @@ const COMMANDS = {
   // two cores side by side, and a port; two operators in one group
   groups: grouped("11-two-cores"),
   fused: [...grouped("13-fused-convolutions"), "--explain"],
+  // found in groups: tensors that stay between them, halos that are kept
+  planned: ["plan", example("13-fused-convolutions/workload.yaml"), "-m", example("13-fused-convolutions/machine.yaml")],
+  resident: grouped("15-resident"),
   // 86 commands
   small: ["eval", "matmul:64x96x64,dtype=i8", "-m", "kpu", "--mapping=small.yaml"],
   // 1'024'000 commands; more points than are executed

@@ -29,11 +29,16 @@ const RUN: Tab = { name: "Run", make: [run], timed: false, lasting: true };
 const WHATIF: Tab = { name: "What-if", make: [whatif], timed: false, lasting: false };
 const COMPARE: Tab = { name: "Compare", make: [compare], timed: false, lasting: true };
 
+/** Where the planner is in the page and the plan's files are. */
+function changeTab(page: PageData): Tab[] {
+  return Core.isHere && page.plans.some((p) => p.files) ? [WHATIF] : [];
+}
+
 /** Views of operators that run side by side. Where another plan has none, what both have. */
 function groupTabs(page: PageData): Tab[] {
   const both = page.plans.every((p) => p.doc.groups);
   const timed = both && page.plans.some((plan) => plan.trace) ? [ENGINES] : [];
-  const plan = [...(both ? [GROUPS] : []), ...timed, TABLES];
+  const plan = [...(both ? [GROUPS] : []), ...timed, TABLES, ...(both ? changeTab(page) : [])];
   return page.kind === "compare" ? [COMPARE, ...plan] : [...plan, COMPARE];
 }
 
@@ -41,8 +46,7 @@ function groupTabs(page: PageData): Tab[] {
 function tabsOf(page: PageData): Tab[] {
   if (page.plans.some((p) => p.doc.groups)) return groupTabs(page);
   const timed = page.plans.some((plan) => plan.trace) ? [TIMELINE, TILES] : [];
-  const changeable = Core.isHere && page.plans.some((p) => p.files) ? [WHATIF] : [];
-  const plan = page.plans.length && page.plans.every((p) => p.doc.ops) ? [OVERVIEW, ...timed, TABLES, ...changeable] : [];
+  const plan = page.plans.length && page.plans.every((p) => p.doc.ops) ? [OVERVIEW, ...timed, TABLES, ...changeTab(page)] : [];
   if (page.kind === "network") return [NETWORK, ...(timed.length ? [RUN] : []), ...plan, COMPARE];
   return page.kind === "compare" ? [COMPARE, ...plan] : [...plan, COMPARE];
 }

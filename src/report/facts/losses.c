@@ -20,11 +20,6 @@ const char *tw_loss_name(tw_loss_kind kind)
     return name[kind];
 }
 
-double tw_losses_of_peak(const tw_losses *losses)
-{
-    return losses->cycles > 0 ? (double)losses->peak / (double)losses->cycles : 1;
-}
-
 /* ---- the ladder from the peak to what a plan takes ---- */
 
 typedef struct ladder {

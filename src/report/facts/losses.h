@@ -78,6 +78,4 @@ TW_NODISCARD tw_status tw_losses_of_plan(const tw_plan *plan, tw_arena *arena, t
 TW_NODISCARD tw_status tw_losses_of_network(const tw_network_plan *plan, tw_arena *arena, tw_losses *out);
 /* "7 of 16 columns are used: ox"; of other parts what they wait for. NULL when out of memory. */
 const char *tw_loss_text(const tw_loss *loss, tw_arena *arena);
-/* Points per cycle, as a share of the peak: peak / cycles. */
-double tw_losses_of_peak(const tw_losses *losses);
 #endif

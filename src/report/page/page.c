@@ -2,6 +2,7 @@
 #include "report/page/page.h"
 #include "report/data/columns.h"
 #include "report/report.h"
+#include "report/text/remedy.h"
 #include "write/memo.h"
 
 #include <stdio.h>
@@ -73,7 +74,10 @@ static tw_status put_document(page *p)
 {
     TW_TRY(put_packed(p, "tw-page", p->json.text.bytes, p->json.text.len));
     if (p->n_plans == 0 || core_size() == 0) return TW_OK;
-    return put_packed(p, "tw-core", tw_page_core, core_size());
+    fputs("<script type=\"text/plain\" id=\"tw-core\">", p->out);
+    fwrite(tw_page_core, 1, core_size(), p->out);
+    fputs("</script>\n", p->out);
+    return TW_OK;
 }
 
 /* `status`: what happened since it was opened. */
@@ -154,6 +158,10 @@ static tw_status put_plan(page *p, const char *name, int layer, const tw_plan *p
     tw_json_key_string(&p->j, "name", name);
     tw_json_key_int(&p->j, "layer", layer);
     TW_TRY(put_doc(p, plan, verdict, options));
+    if (options->hint) {
+        tw_json_key(&p->j, "hints");
+        tw_report_remedies_json(options->hint, options->n_hints, &p->j);
+    }
     TW_TRY(put_columns(p, plan));
     if (core_size() > 0) TW_TRY(put_files(p, plan));
     tw_json_close(&p->j);

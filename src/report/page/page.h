@@ -12,7 +12,7 @@ enum {
 /* The page without data; the mark stands where they belong. */
 extern const char tw_page_template[], tw_page_template_end[];
 #define TW_PAGE_MARK "<!--DATA-->"
-/* Evaluator and search as WebAssembly; nothing between both where the build had no compiler for it. */
+/* Evaluator and search as WebAssembly, packed as pages carry it; nothing between both where the build had no compiler for it. */
 extern const char tw_page_core[], tw_page_core_end[];
 
 /* `verdict` as for tw_report_json; of the options only the remedies count. */

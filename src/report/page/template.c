@@ -1,5 +1,5 @@
-/* src/report/page/template.c - the page, as web/build.mjs made it (TW_PAGE_FILE is web/dist/report.html), and the core that it runs
- * (TW_CORE_FILE, from cmake/wasm.cmake; empty where nothing makes WebAssembly). */
+/* src/report/page/template.c - the page, as web/build.mjs made it (TW_PAGE_FILE is web/dist/report.html), and the core that it runs,
+ * packed (TW_CORE_FILE, from cmake/wasm.cmake; empty where nothing makes WebAssembly). */
 #include "report/page/page.h"
 
 #define EMBED(name, file)                                                                                          \

@@ -172,6 +172,14 @@ static tw_status put_numbers(printer *p)
     return tw_table_print(&table, &p->line);
 }
 
+/* "l1.order"; where there are several operators, "conv1.l1.order". */
+static const char *mapping_key(const tw_difference *d, tw_arena *arena)
+{
+    const char *key = key_of(d), *at = strstr(key, "mapping.");
+    const char *op = strncmp(key, "ops.", 4) == 0 ? key + 4 : key;
+    return tw_arena_printf(arena, "%.*s%s", (int)(at - op), op, at + strlen("mapping."));
+}
+
 static tw_status put_mapping(printer *p)
 {
     static const char *const title[] = {"mapping", "A", "B"};
@@ -184,7 +192,7 @@ static tw_status put_mapping(printer *p)
         bool both = d->of[0] && d->of[1];
         if (!is_mapping(d) || same(d) || (!both && other_machine)) continue;
         tw_table_row(&table, TW_PLAIN);
-        tw_table_put(&table, 0, strstr(key_of(d), "mapping.") + 8);
+        tw_table_put(&table, 0, mapping_key(d, p->scratch));
         tw_table_put(&table, 1, value_text(d->of[0], p->scratch));
         tw_table_put(&table, 2, value_text(d->of[1], p->scratch));
         p->n_shown += both;

@@ -2,26 +2,20 @@
 import "./whatif.css";
 import type { App, MakeView, View } from "../app";
 import { Core, type Answer, type Files } from "../core";
-import { details, el, type Child } from "../dom";
-import { at, flowYaml, set, type Tree } from "../flowyaml";
-import { unpackColumns } from "../format";
-import { digits, energyText, percent } from "../numbers";
+import { details, el } from "../dom";
+import { flowYaml, type Tree } from "../flowyaml";
+import { unpackColumns, type PlanDoc } from "../format";
+import { digits, duration, energyText, percent } from "../numbers";
 import { appOfPlan } from "../subapp";
 import { Trace } from "../trace";
 import { waterfall } from "../waterfall";
+import { Form, type Side, type Trees } from "../whatifform";
 import { gantt } from "./gantt";
 
-type Way = (string | number)[];
-type Side = "machine" | "mapping";
 type Shown = Answer & { trace: Trace | null };
 
 const BUDGET = 5_000_000; // pieces of work of a search, each about a tenth of a microsecond
 const PAUSE = 120; // milliseconds after the last key
-
-/** Cost entries that are numbers or lists of them. */
-function isNumeric(value: Tree): boolean {
-  return Array.isArray(value) ? value.every(isNumeric) : typeof value === "string" && /^[\d.]+( .*)?$/.test(value);
-}
 
 class WhatIfView implements View {
   acting: App | null = null;
@@ -29,9 +23,12 @@ class WhatIfView implements View {
   private readonly core = new Core();
   private readonly fields = el("div", { class: "fields" });
   private readonly results = el("div", { class: "results" });
+  private readonly body = el("div", { class: "whatif" }, [this.fields, this.results]);
   private readonly files: Files;
-  private trees: Record<Side, Tree> = { machine: {}, mapping: {} };
-  private first: Record<Side, Tree> = { machine: {}, mapping: {} };
+  private trees: Trees = { machine: {}, mapping: {} };
+  private first: Trees = { machine: {}, mapping: {} };
+  private workload: Tree = {};
+  private doc: PlanDoc; // of the plan that the fields were made for
   private saved: Record<Side, string> | null = null;
   private timer = 0;
   private searching = false;
@@ -44,12 +41,13 @@ class WhatIfView implements View {
     private readonly app: App,
   ) {
     this.files = app.plan.files!;
-    const body = el("div", { class: "whatif" }, [this.fields, this.results]);
-    host.append(el("p", { class: "muted" }, ["Change a field: the plan is simulated again, here and now. Nothing leaves this page."]), body);
+    this.doc = app.plan.doc;
+    host.append(el("p", { class: "muted" }, ["Change a field: the plan is simulated again, here and now. Nothing leaves this page."]), this.body);
     this.ready = this.begin().catch((error) => this.tell([`The planner cannot run in this browser: ${error.message}`]));
   }
 
   private async begin() {
+    this.workload = await this.core.tree(this.files.workload);
     for (const side of ["machine", "mapping"] as const) {
       this.trees[side] = await this.core.tree(this.files[side]);
       this.first[side] = structuredClone(this.trees[side]);
@@ -59,91 +57,6 @@ class WhatIfView implements View {
   }
 
   // ---- fields ----
-
-  /** `absent`: what holds where the file says nothing. */
-  private field(side: Side, way: Way, title: string, { wide = false, absent = "" } = {}): HTMLElement {
-    const value = at(this.trees[side], way) ?? "";
-    const list = Array.isArray(value);
-    const before = at(this.first[side], way);
-    const input = el("input", {
-      class: wide && "wide",
-      placeholder: absent || null,
-      "data-field": [side, ...way].join("."),
-      value: list ? (value as string[]).join(" ") : (value as string),
-      spellcheck: "false",
-      oninput: () => {
-        const text = input.value.trim();
-        set(this.trees[side], way, list ? text.split(/[\s,]+/) : text);
-        input.classList.toggle("changed", JSON.stringify(at(this.trees[side], way)) !== JSON.stringify(before));
-        this.later();
-      },
-    });
-    input.classList.toggle("changed", JSON.stringify(at(this.trees[side], way)) !== JSON.stringify(before));
-    return el("label", {}, [title, input]);
-  }
-  private row(title: string, parts: Child[]): HTMLElement | null {
-    return parts.length ? el("div", { class: "row" }, [el("span", {}, [title]), ...parts]) : null;
-  }
-  private map(side: Side, way: Way): Child[] {
-    const values = at(this.trees[side], way);
-    return values ? Object.keys(values).map((key) => this.field(side, [...way, key], key)) : [];
-  }
-
-  /** Numbers of buffers that the mapping states, and those that follow from it. */
-  private buffers(op: string, way: Way): Child[] {
-    const level = at(this.trees.mapping, way) as { at: string; keep?: { [operand: string]: Tree } };
-    const stated = Object.keys(at(this.trees.mapping, [...way, "buffers"]) ?? {});
-    const silent = Object.keys(level.keep ?? {}).filter((operand) => !stated.some((pool) => pool.split("+").includes(operand)));
-    const pools = this.app.plan.doc.ops.find(({ name }) => name === op)?.async?.pools ?? [];
-    const number = (operand: string) => pools.find((pool) => pool.memory === level.at && pool.operands.includes(operand))?.slots;
-    const absent = silent.map((operand) => this.field("mapping", [...way, "buffers", operand], operand, { absent: String(number(operand) ?? "") }));
-    return [...this.map("mapping", [...way, "buffers"]), ...absent];
-  }
-
-  private levelFields(op: string, level: number): HTMLElement {
-    const way: Way = ["mapping", op, "levels", level];
-    const value = at(this.trees.mapping, way) as { [key: string]: Tree };
-    const unroll = value.unroll && (Array.isArray(value.unroll) ? [this.field("mapping", [...way, "unroll"], "", { wide: true })] : this.map("mapping", [...way, "unroll"]));
-    return el("fieldset", {}, [
-      el("legend", {}, [value.at as string]),
-      this.row("tiles of", this.map("mapping", [...way, "sizes"])),
-      this.row("tiles", this.map("mapping", [...way, "counts"])),
-      this.row("order", value.order ? [this.field("mapping", [...way, "order"], "", { wide: true })] : []),
-      this.row("buffers", this.buffers(op, way)),
-      this.row("keep", this.map("mapping", [...way, "keep"])),
-      this.row("array", unroll || []),
-    ]);
-  }
-
-  private mappingFields(): HTMLElement {
-    const ops = at(this.trees.mapping, ["mapping"]) as { [op: string]: { levels?: Tree[] } } | undefined;
-    const parts = Object.entries(ops ?? {}).flatMap(([op, { levels }]) => [
-      Object.keys(ops!).length > 1 && el("h3", {}, [op]),
-      ...(levels ?? []).map((_, i) => this.levelFields(op, i)),
-    ]);
-    return el("section", { class: "card" }, [el("h2", {}, ["Mapping"]), ...parts]);
-  }
-
-  private engineFields(engine: { [key: string]: Tree }, i: number): HTMLElement {
-    const way: Way = ["engines", i];
-    const cost = (engine.cost ?? {}) as { [key: string]: Tree };
-    const parts = Object.keys(cost).filter((key) => isNumeric(cost[key])).map((key) => this.field("machine", [...way, "cost", key], key, { wide: Array.isArray(cost[key]) }));
-    return el("fieldset", {}, [
-      el("legend", {}, [engine.name as string]),
-      this.row("cost", parts),
-      this.row("", engine.count ? [this.field("machine", [...way, "count"], "units")] : []),
-    ]);
-  }
-
-  private machineFields(): HTMLElement {
-    const machine = this.trees.machine as { memories?: { [key: string]: Tree }[]; engines?: { [key: string]: Tree }[] };
-    const sizes = (machine.memories ?? []).map((memory, i) => this.field("machine", ["memories", i, "size"], memory.name as string));
-    return el("section", { class: "card" }, [
-      el("h2", {}, ["Machine"]),
-      el("fieldset", {}, [el("legend", {}, ["memory sizes"]), el("div", { class: "row" }, sizes)]),
-      ...(machine.engines ?? []).map((engine, i) => this.engineFields(engine, i)),
-    ]);
-  }
 
   private buttons(): HTMLElement {
     const button = (name: string, title: string, onclick: () => void) => el("button", { type: "button", title, onclick, "data-do": name.toLowerCase() }, [name]);
@@ -156,7 +69,8 @@ class WhatIfView implements View {
   }
 
   private showFields() {
-    this.fields.replaceChildren(this.buttons(), this.mappingFields(), this.machineFields());
+    const form = new Form(this.trees, this.first, this.workload, this.doc, () => this.later());
+    this.fields.replaceChildren(this.buttons(), ...form.sections);
     this.keep(this.saved);
   }
   /** What can be saved: the files of the plan that is shown, null while it is none. */
@@ -208,8 +122,9 @@ class WhatIfView implements View {
       const mapping = answer.mapping && (await this.core.tree(answer.mapping));
       const shown = await this.read(answer);
       return () => {
-        if (mapping) {
+        if (mapping && shown.plan) {
           this.trees.mapping = mapping;
+          this.doc = shown.plan.doc;
           this.showFields();
         }
         this.show(shown);
@@ -219,6 +134,7 @@ class WhatIfView implements View {
 
   private reset() {
     this.trees = structuredClone(this.first);
+    this.doc = this.app.plan.doc;
     this.showFields();
     void this.evaluate();
   }
@@ -262,8 +178,10 @@ class WhatIfView implements View {
     if (status !== "ok" || !plan || !trace) return this.tell(messages.length ? messages : ["the planner gave no answer"]);
     this.keep({ machine: machine!, mapping: mapping! });
     const { summary, losses } = plan.doc;
+    const { clock_mhz } = trace.head;
+    const timeText = (cycles: number) => `${digits(cycles)} cycles${clock_mhz ? ` = ${duration(cycles, clock_mhz)}` : ""}`;
     const old = this.app.plan.doc.summary;
-    const facts = [this.compared("time", "cycles", summary.cycles, old.cycles, (x) => `${digits(x)} cycles`)];
+    const facts = [this.compared("time", "cycles", summary.cycles, old.cycles, timeText)];
     if (summary.energy_fj) facts.push(this.compared("energy", "energy_fj", summary.energy_fj, old.energy_fj ?? 0, energyText));
     const bars = el("div");
     const lanes = el("div", { class: "view" });
@@ -273,7 +191,6 @@ class WhatIfView implements View {
       el("section", { class: "card" }, [el("h2", {}, ["Where the time goes"]), bars]),
       el("section", { class: "card" }, [el("h2", {}, ["Timeline"]), lanes]),
     );
-    const { clock_mhz } = trace.head;
     let width = 0; // that it is drawn for
     this.bars = () => {
       if (losses && bars.clientWidth && bars.clientWidth !== width) bars.replaceChildren(waterfall(losses, (width = bars.clientWidth), clock_mhz));
@@ -284,6 +201,7 @@ class WhatIfView implements View {
   }
 
   draw(): void {
+    this.body.style.setProperty("--head", `${document.querySelector("header")?.offsetHeight ?? 0}px`);
     this.bars();
     this.timeline?.draw();
   }

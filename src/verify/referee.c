@@ -1,4 +1,4 @@
-/* src/verify/refer.c - what should come out, and whether it did. */
+/* src/verify/referee.c - what should come out, and whether it did. */
 #include "verify/executor.h"
 #include "verify/shape.h"
 
@@ -15,7 +15,7 @@ static bool is_quick(const tw_referee *by, const tw_op *op)
     return (double)tw_op_points(op) < points_per_second * tw_deadline_left(by->deadline);
 }
 
-const char *tw_refer(const tw_referee *by, const tw_maths *m, const double *const *input, double *out)
+const char *tw_referee_answer(const tw_referee *by, const tw_maths *m, const double *const *input, double *out)
 {
     tw_reference_case c = {.model = by->model, .op = &m->op, .deadline = by->deadline};
     for (int o = 0; o < tw_op_output(&m->op); o++) c.input[o] = input[o];
