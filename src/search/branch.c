@@ -1272,10 +1272,15 @@ static tw_status walk_around(branch *b, int64_t end, tw_part **home)
     return TW_OK;
 }
 
-/* Whether it is time for it. Who is in a hurry has none, but for operators that reduce nothing: there it takes little. */
+/* Whether it is time for it. Who is in a hurry walks only where it takes little, since nothing is reduced, or much may be gained. */
 static bool may_walk(const branch *b)
 {
-    return b->options->patience > 0 ? !b->space->reductions : b->out->work >= WALKS_AFTER;
+    static const tw_wide share = 10; /* of the best, that it may be away from the least bound */
+    const tw_front *front = &b->out->front;
+    if (b->options->patience == 0) return b->out->work >= WALKS_AFTER;
+    return !b->space->reductions ||
+           (front->n > 0 && b->heap.n > 0 &&
+            share * (front->best[0].value.of[0] - b->heap.part[0]->bound.of[0]) > front->best[0].value.of[0]);
 }
 
 static tw_status run_walks(branch *b)
