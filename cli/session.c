@@ -570,6 +570,7 @@ static tw_status evaluate(session *s)
 static tw_status make_plan(session *s)
 {
     tw_status status = s->mapping ? evaluate(s) : find_plan(s);
+    if (status == TW_OK) s->model = tw_plan_model(s->plan); /* perhaps with padding written */
     if (status == TW_OK && s->options->explain) return find_remedies(s);
     bool shown = s->options->print.brief && !s->options->json && !s->options->quiet && !s->options->dump;
     bool wanted = (shown || s->options->folder) && !progress_was_stopped();

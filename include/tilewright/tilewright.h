@@ -177,6 +177,10 @@ TW_API TW_NODISCARD tw_status tw_mapping_print_to(tw_context *ctx, const tw_mapp
 
 typedef struct tw_plan tw_plan; /* model + machine + mapping, laid out, programmed and timed */
 
+/* The model that it is about: the one that was given, or that with padding written which the machine does not take, by operators of
+ * their own (`materialise` of a mapping file). */
+TW_API const tw_model *tw_plan_model(const tw_plan *plan);
+
 /* What this mapping costs. TW_INFEASIBLE when it does not fit the machine. Needs O(1) memory in
  * the number of instructions and time linear in it. */
 TW_API TW_NODISCARD tw_status tw_plan_eval(tw_context *ctx, const tw_model *model, const tw_machine *machine,

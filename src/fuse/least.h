@@ -4,7 +4,7 @@
  * that leaves out the last row does not need it, and in a group nobody makes it. Of inputs of the graph what is needed is loaded once, and
  * every loop point that makes something needed is executed once, at the peak of its engine. Each engine is busy for what it has to do, and the
  * whole takes as long as the engine that is busy longest. Nothing in between need leave the chip, so that this is a bound for
- * layers one after the other and for groups alike.
+ * layers one after the other and for groups alike. Where memories are small, engines cannot all be busy from the beginning: ahead.h.
  *
  * What is read only where its readers find padding is not needed, nor is anything that is made for it. Of a tensor with several readers, what the one that needs most of it needs is counted; of what readers see in other shapes than who makes it,
  * all of it if one of them needs all, otherwise nothing. */
@@ -18,6 +18,8 @@ typedef struct tw_least {
     int engine; /* of the platform, that is busy so long; -1: there is no bound: operators may run on several engines, or axes
                    are too long to be walked */
     int64_t units; /* that pass into and out of memory 0; 0: not known */
+    bool
+        waits; /* `cycles` has, before what `engine` moves in the end, work that it cannot load further ahead of: ahead.h */
 } tw_least;
 
 TW_NODISCARD tw_status tw_least_of(const tw_model *model, const tw_machine *machine, tw_arena *scratch,

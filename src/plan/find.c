@@ -7,6 +7,7 @@
 #include "plan/chain.h"
 #include "plan/evaluate.h"
 #include "plan/fused.h"
+#include "plan/padding.h"
 #include "plan/placing.h"
 #include "plan/plan.h"
 #include "plan/several.h"
@@ -230,7 +231,8 @@ static tw_status find_groups_alone(const hunt *h, int64_t start, const tw_work *
     return status == TW_OK || status == TW_INFEASIBLE ? explain_none(h, start, work->diag) : status;
 }
 
-tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out)
+/* The model as it is. */
+static tw_status find_plan(const tw_request *asked, const tw_work *work, const tw_plan **out)
 {
     const tw_model *model = asked->model;
     hunt h = {.asked = asked};
@@ -251,6 +253,11 @@ tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_pl
     if (status == TW_OK && grouped && !was_stopped(&h)) status = find_groups(&h, start, work, out);
     tw_evaluator_free(h.evaluator);
     return status;
+}
+
+tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out)
+{
+    return tw_padding_find(asked, find_plan, work, out);
 }
 
 static bool is_confirmed(const tw_op_plan *op, tw_arena *scratch)

@@ -214,6 +214,27 @@ limited 'min_tile: 5' "tiles of loop 'oy' have 1 points, engine 'pe' needs at le
 sed -i 's/kernel: 3, pad: 1/kernel: 3, pad: 2/; s/\[3, 9, 7\]/[3, 11, 9]/' chain.yaml
 limited 'pad_limit: half-kernel' "a tile of 'ifm' has 2 elements of padding, engine 'pe' takes at most 1 for a kernel of 3; the padding must be materialised"
 
+# Padding that the engine does not take is written, in the group, and the mapping says so.
+cat >limited.yaml <<'END'
+machine: limited
+unit: byte
+timing: async
+memories:
+  - {name: dram, size: unlimited, energy: 60 pJ}
+  - {name: sram, size: 64 KiB, align: 16, energy: 1 pJ}
+engines:
+  - {name: dma, between: [dram, sram], prefetch: all, cost: {latency: 100, per_cycle: 4}}
+  - {name: array, computes: [multiply-add, map], memory: sram, pad_limit: half-kernel, energy: 0.1 pJ, cost: {array: [16, 16], latency: 20}}
+END
+dilated=conv:16x28x28,out=16,kernel=3,dilation=2,pad=2,dtype=i8
+expect 0 plan $dilated -m limited.yaml --budget=2000 -o written
+says out.txt "18'056 cycles"; says out.txt "executed, equal to"; says written/mapping.yaml 'materialise: [conv.ifm]'
+expect 0 eval $dilated -m limited.yaml --mapping=written/mapping.yaml; says out.txt "18'056 cycles"
+expect 0 plan $dilated -m limited.yaml --layers --budget=2000 -o layers; says out.txt "2 operators"
+expect 0 plan $dilated -m limited.yaml --mapping=layers/mapping.yaml; says out.txt "2 operators"; says out.txt "executed"
+expect 2 eval conv:16x28x28,out=16,kernel=3,pad=1,dtype=i8 -m limited.yaml --mapping=written/mapping.yaml
+says err.txt "'conv.ifm' has no padding beyond half a kernel, so none is written"
+
 # What groups do not know is refused, not ignored.
 refused() { # SED-SCRIPT TEXT
     sed "$1" two.yaml >other.yaml

@@ -174,7 +174,9 @@ static void print_search(const tw_plan *plan, tw_line *line)
     print_layers(plan, line);
     print_cores(plan, line);
     if (s->bound <= 0) return;
-    snprintf(text, sizeof text, "no plan takes fewer than %s cycles, for which %.100s is busy",
+    snprintf(text, sizeof text,
+             s->bound_waits ? "no plan takes fewer than %s cycles, since %.100s has no room to load further ahead"
+                            : "no plan takes fewer than %s cycles, for which %.100s is busy",
              TW_GROUPED(s->bound), s->bound_by);
     tw_distance_add(text, sizeof text, plan->sum.cycles, s->bound);
     tw_fact_put(line, TW_PLAIN, "", text);
