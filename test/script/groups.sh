@@ -76,7 +76,8 @@ shows() {
         fail "$name: mapping.yaml makes another plan"
 
     # ---- what has no meaning ----
-    for kind in buffers roofline traffic; do
+    expect 0 eval "${run[@]}" --plot=buffers -o yes.svg
+    for kind in roofline traffic; do
         expect 2 eval "${run[@]}" --plot=$kind -o no.svg; says err.txt "there is no such picture"
     done
     expect 2 eval "${run[@]}" --symbolic; says err.txt "a mapping with groups cannot be written as formulas"; is_empty out.txt
@@ -252,6 +253,8 @@ printf 'ports:\n  - {name: p, memory: dram, per_cycle: 2}\n' >>other.yaml
 expect 1 plan matmul:3x4x4 -m other.yaml
 says err.txt "infeasible: no groups were found that fit machine"
 says err.txt "whether there are any is not proven"
+expect 2 plan add:3x4 -m other.yaml; says err.txt "no engine of"
+expect 2 plan matmul:3x4x4,epilogue=add -m two.yaml; says err.txt "engine 'pe' of 'm' does not compute 'add'"
 expect 1 plan matmul:3x4x4 -m other.yaml --time-limit=0.000000001
 says err.txt "stopped: the time limit came before the search for groups ended"
 
