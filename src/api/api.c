@@ -340,7 +340,7 @@ tw_status tw_plan_group_search(tw_context *ctx, const tw_plan *plan, tw_group_se
 {
     const tw_joint_search *s = plan->joint ? plan->joint->search : NULL;
     int64_t *cycles, *energy;
-    if (!s || s->given) return TW_ERR_INPUT;
+    if (!s || s->given || s->space > 0) return TW_ERR_INPUT;
     int n = s->apart_op ? plan->model->n_ops : 0;
     TW_ALLOC(ctx->arena, cycles, n + 1);
     TW_ALLOC(ctx->arena, energy, n + 1);

@@ -76,7 +76,8 @@ shows() {
         fail "$name: mapping.yaml makes another plan"
 
     # ---- what has no meaning ----
-    for kind in buffers roofline traffic; do
+    expect 0 eval "${run[@]}" --plot=buffers -o yes.svg
+    for kind in roofline traffic; do
         expect 2 eval "${run[@]}" --plot=$kind -o no.svg; says err.txt "there is no such picture"
     done
     expect 2 eval "${run[@]}" --symbolic; says err.txt "a mapping with groups cannot be written as formulas"; is_empty out.txt
@@ -275,6 +276,8 @@ printf 'ports:\n  - {name: p, memory: dram, per_cycle: 2}\n' >>other.yaml
 expect 1 plan matmul:3x4x4 -m other.yaml
 says err.txt "infeasible: no groups were found that fit machine"
 says err.txt "whether there are any is not proven"
+expect 2 plan add:3x4 -m other.yaml; says err.txt "no engine of"
+expect 2 plan matmul:3x4x4,epilogue=add -m two.yaml; says err.txt "engine 'pe' of 'm' does not compute 'add'"
 expect 1 plan matmul:3x4x4 -m other.yaml --time-limit=0.000000001
 says err.txt "stopped: the time limit came before the search for groups ended"
 
@@ -290,4 +293,12 @@ group a '{at: l1, sizes: {x: 2}}'
 expect 0 eval line.yaml -m tight.yaml --mapping=map.yaml; says out.txt "executed, equal to"
 sed -i 's/size: 5/size: 4/' tight.yaml
 expect 1 eval line.yaml -m tight.yaml --mapping=map.yaml; says err.txt "memory 'l1' is short by 2: buffers need 6 of 4"
+
+# ---- two of them compared: what differs in the mapping is said ----
+edge=$source/examples/13-fused-convolutions
+for size in 2 4; do
+    printf 'groups: [{ops: [conv1, conv2], levels: [{at: l1, sizes: {oy: %d}}]}]\n' $size >map.yaml
+    expect 0 eval "$edge"/workload.yaml -m "$edge"/machine.yaml --mapping=map.yaml --no-verify -q -o tiles$size
+done
+expect 0 compare tiles2/plan.json tiles4/plan.json; grep -qE '^  tiles +oy 2  oy 4$' out.txt || fail "tiles of compared groups"
 exit $failed
