@@ -20,8 +20,8 @@ enum { MOST_TILINGS = 4, ROUNDS = 4, MOST_LOOPS = 4, MOST_MISSES = 3, MOST_PASSE
 typedef struct part {
     int core;
     tw_span span;
-    tw_group_map group; /* in numbers of the machine of its kind, and of the segment */
-    int64_t cycles;     /* alone */
+    tw_group_map group;  /* in numbers of the machine of its kind, and of the segment */
+    int64_t cycles;      /* alone */
     tw_group_map coarse; /* the same with the fewest commands: what it loads can come early, where there is room */
     int64_t n_commands;
 } part;
@@ -286,7 +286,8 @@ static tw_status try_whole(hunt *h, const split *s, part *p)
     return try_part(h, s, &whole, p);
 }
 
-static tw_status tile_segment(hunt *h, const split *s, part *p)
+/* The best tilings of the segment, or of a part that is so long, on a machine, by their own price. */
+static tw_status find_tilings(hunt *h, const split *s, int64_t len, const tw_machine *machine, tw_drive **out)
 {
     tw_drive *drive;
     tw_frame_facts *facts;
@@ -294,12 +295,20 @@ static tw_status tile_segment(hunt *h, const split *s, part *p)
     tw_tiler *tiler;
     TW_ALLOC(h->scratch, drive, 1);
     TW_ALLOC(h->scratch, facts, 1);
-    TW_TRY(cut_out(h, s, tw_span_len(p->span), &segment));
-    TW_TRY(tw_frame_facts_of(segment.model, &h->core[p->core].machine, h->scratch, facts));
+    TW_TRY(cut_out(h, s, len, &segment));
+    TW_TRY(tw_frame_facts_of(segment.model, machine, h->scratch, facts));
     TW_TRY(tw_frame_of(facts, &segment, h->scratch, &drive->frame[segment.n - 1]));
     TW_TRY(open_lists(h, &segment, drive));
     TW_TRY(tw_tiler_new(&h->asked->by, h->scratch, &tiler));
     tw_tilings_find(tiler, drive);
+    *out = drive;
+    return TW_OK;
+}
+
+static tw_status tile_segment(hunt *h, const split *s, part *p)
+{
+    tw_drive *drive;
+    TW_TRY(find_tilings(h, s, tw_span_len(p->span), &h->core[p->core].machine, &drive));
     TW_TRY(try_tilings(h, s, drive, p));
     return try_whole(h, s, p);
 }
@@ -670,6 +679,77 @@ static tw_status improve_segment(hunt *h, const tw_segment *segment, int first, 
     return TW_OK;
 }
 
+/* ---- pipelines ---- */
+
+/* The core that all operators of the group run on; -1: there are several, or it is a part of a loop. */
+static int core_of(const hunt *h, const tw_group_map *group)
+{
+    int core = h->platform->engine[h->platform->view[group->op[0].view].engine].core;
+    for (int i = 1; i < group->n_ops; i++)
+        if (h->platform->engine[h->platform->view[group->op[i].view].engine].core != core) return -1;
+    return group->part_loop >= 0 ? -1 : core;
+}
+
+/* The core and those of its kind behind it, round and round, as many as are asked for; how many there are. */
+static int list_kind(const hunt *h, int core, int most, int *of)
+{
+    int n = h->platform->n_cores, k = 0;
+    for (int i = 0; i < n && k < most; i++)
+        if (h->core[(core + i) % n].kind == h->core[core].kind) of[k++] = (core + i) % n;
+    return k;
+}
+
+/* A group of one core as a pipeline of k stages on cores of its kind, instead of groups [first, *last). */
+static tw_status offer_stages(hunt *h, const tw_group_map *group, const int *of, int k, int first, int *last)
+{
+    int begin[TW_MAX_GROUP_OPS];
+    tw_group_map pipe;
+    bool better = false;
+    tw_stages_cut(h->asked->model, h->platform, group, k, begin);
+    tw_status status = tw_stages_place(h->asked->model, h->core, group, begin, of, k, h->arena, &pipe);
+    if (status == TW_OK) status = offer_groups(h, first, *last, &pipe, 1, &better);
+    if (better) *last = first + 1;
+    return status == TW_INFEASIBLE ? TW_OK : status;
+}
+
+/* The segment as a pipeline of k stages: tiled for a core with as much memory as all of them have. */
+static tw_status try_pipeline(hunt *h, const tw_segment *segment, const int *of, int k, int first, int *last)
+{
+    const split whole = {.segment = *segment, .loop = -1};
+    tw_machine wide;
+    tw_drive *drive;
+    TW_TRY(tw_core_enlarge(&h->core[of[0]], k, h->scratch, &wide));
+    TW_TRY(find_tilings(h, &whole, 0, &wide, &drive));
+    for (int i = 0; i < drive->n_lists[segment->n - 1]; i++) {
+        const tw_tilings *list = &drive->list[segment->n - 1][i];
+        tw_group_map group;
+        if (list->n == 0) continue;
+        TW_TRY(tw_tiling_group(drive->frame[segment->n - 1], &list->tiling[0], h->arena, &group));
+        TW_TRY(tw_core_widen(&h->core[of[0]], segment->first, h->arena, &group));
+        TW_TRY(offer_stages(h, &group, of, k, first, last));
+    }
+    return TW_OK;
+}
+
+/* The segment, which groups [first, *last) run so far, as a pipeline of two, three, .. stages on each kind of core. */
+static tw_status pipeline_segment(hunt *h, const tw_segment *segment, int first, int *last)
+{
+    int of[TW_MAX_GROUP_OPS];
+    for (int c = 0; c < h->platform->n_cores; c++) {
+        int n = h->core[c].kind == c && h->core[c].machine.platform->n_views > 0
+                    ? list_kind(h, c, (int)tw_min(segment->n, FEW_CORES), of)
+                    : 0;
+        for (int k = 2; k <= n && !is_over(h); k++) {
+            tw_arena_mark mark = tw_arena_save(h->scratch), model = tw_arena_save(h->bench);
+            tw_status status = try_pipeline(h, segment, of, k, first, last);
+            tw_arena_rewind(h->scratch, mark);
+            tw_arena_rewind(h->bench, model);
+            if (status != TW_INFEASIBLE) TW_TRY(status);
+        }
+    }
+    return TW_OK;
+}
+
 /* The group behind those that run the same operators as this one. */
 static int behind(const hunt *h, int g)
 {
@@ -697,49 +777,16 @@ static tw_status improve(hunt *h)
         int last = behind(h, g), misses = 0;
         do {
             int64_t before = h->best->cycles;
-            if (tw_segment_is_closed(&segment, h->readers)) TW_TRY(improve_segment(h, &segment, g, &last));
+            bool closed = tw_segment_is_closed(&segment, h->readers);
+            if (closed) TW_TRY(improve_segment(h, &segment, g, &last));
+            if (closed && segment.n > 1) TW_TRY(pipeline_segment(h, &segment, g, &last));
             misses = h->best->cycles < before ? 0 : misses + 1;
         } while (misses < MOST_MISSES && !is_over(h) && lengthen(h, &segment, &last));
     }
     return TW_OK;
 }
 
-/* ---- operators of one group on several cores ---- */
-
-/* The core that all operators of the group run on; -1: there are several, or it is a part of a loop. */
-static int core_of(const hunt *h, const tw_group_map *group)
-{
-    int core = h->platform->engine[h->platform->view[group->op[0].view].engine].core;
-    for (int i = 1; i < group->n_ops; i++)
-        if (h->platform->engine[h->platform->view[group->op[i].view].engine].core != core) return -1;
-    return group->part_loop >= 0 ? -1 : core;
-}
-
-/* The core and those of its kind behind it, round and round, as many as are asked for; how many there are. */
-static int list_kind(const hunt *h, int core, int most, int *of)
-{
-    int n = h->platform->n_cores, k = 0;
-    for (int i = 0; i < n && k < most; i++)
-        if (h->core[(core + i) % n].kind == h->core[core].kind) of[k++] = (core + i) % n;
-    return k;
-}
-
-/* The group as a pipeline of two, three, .. stages. */
-static tw_status try_stages(hunt *h, int g)
-{
-    const tw_group_map was = h->best->mapping.group[g];
-    int core = core_of(h, &was), of[TW_MAX_GROUP_OPS], first[TW_MAX_GROUP_OPS];
-    int n = core < 0 ? 0 : list_kind(h, core, was.n_ops, of);
-    for (int k = 2; k <= n && !is_over(h); k++) {
-        tw_group_map group;
-        bool better;
-        tw_stages_cut(h->asked->model, h->platform, &was, k, first);
-        tw_status status = tw_stages_place(h->asked->model, h->core, &was, first, of, k, h->arena, &group);
-        if (status == TW_OK) status = offer_groups(h, g, g + 1, &group, 1, &better);
-        if (status != TW_INFEASIBLE) TW_TRY(status);
-    }
-    return TW_OK;
-}
+/* ---- halves ---- */
 
 /* How some operators are run best by one core, as a group of the whole platform; false: they cannot be. */
 static tw_status place_alone(hunt *h, const tw_segment *segment, int core, tw_group_map *out, bool *can)
@@ -773,12 +820,11 @@ static tw_status try_halves(hunt *h, int g, bool *better)
     return TW_OK;
 }
 
-/* Every group as a pipeline, or in halves; a half may be halved again. */
+/* Every group in halves; a half may be halved again. */
 static tw_status divide(hunt *h)
 {
     for (int g = 0; g < h->best->mapping.n_groups && !is_over(h); g++) {
         bool better = true;
-        TW_TRY(try_stages(h, g));
         while (better && !is_over(h)) TW_TRY(try_halves(h, g, &better));
     }
     return TW_OK;

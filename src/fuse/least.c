@@ -22,6 +22,7 @@ typedef struct counter {
     need *need;                         /* per tensor */
     const tw_platform_view **view;      /* per operator */
     int64_t *commands, *moved, *worked; /* per engine of the platform */
+    int64_t *points;                    /* of every operator, that are executed; NULL: nobody asks */
     bool given_up;
     tw_arena *scratch;
 } counter;
@@ -168,14 +169,24 @@ static int64_t cycles_least(const tw_cost *cost, bool pipelined, int64_t n)
     return tw_cost_least(cost, pipelined, 1, tw_cdiv(n, at_once));
 }
 
+static int64_t busy_least(const tw_machine *view, const tw_op *op, int64_t n)
+{
+    const tw_engine *engine = &view->engine[view->compute];
+    const tw_cost *cost = view->has_apart >> op->compute & 1 ? &view->apart[op->compute] : &engine->cost;
+    return cycles_least(cost, engine->pipelined, n);
+}
+
+int64_t tw_least_cycles(const tw_machine *view, const tw_op *op, int64_t n)
+{
+    return busy_least(view, op, n) / tw_max(1, view->engine[view->compute].count);
+}
+
 static void count_exec(counter *c, int i, const points *p)
 {
     const tw_op *op = &c->model->op[i];
-    const tw_machine *machine = &c->view[i]->machine;
-    const tw_engine *engine = &machine->engine[machine->compute];
-    const tw_cost *cost = machine->has_apart >> op->compute & 1 ? &machine->apart[op->compute] : &engine->cost;
-    int64_t *worked = &c->worked[c->view[i]->engine];
-    *worked = tw_cost_sum(*worked, cycles_least(cost, engine->pipelined, points_least(op, p)));
+    int64_t *worked = &c->worked[c->view[i]->engine], n = points_least(op, p);
+    *worked = tw_cost_sum(*worked, busy_least(&c->view[i]->machine, op, n));
+    if (c->points) c->points[i] = n;
 }
 
 /* ---- transfers ---- */
@@ -288,9 +299,9 @@ static tw_status count_all(counter *c, tw_least *out)
 
 tw_status tw_least_of(const tw_model *model, const tw_machine *machine, tw_arena *scratch, tw_least *out)
 {
-    counter c = {.model = model, .platform = machine->platform, .scratch = scratch};
+    counter c = {.model = model, .platform = machine->platform, .points = out->points, .scratch = scratch};
     tw_arena_mark mark = tw_arena_save(scratch);
-    *out = (tw_least){.engine = -1};
+    *out = (tw_least){.engine = -1, .points = out->points};
     tw_status status = count_all(&c, out);
     tw_arena_rewind(scratch, mark);
     return status;

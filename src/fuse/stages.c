@@ -12,8 +12,8 @@ static double work_of(const tw_model *model, const tw_platform *platform, const 
 {
     const tw_op *op = &model->op[at->op];
     const tw_machine *machine = &platform->view[at->view].machine;
-    const tw_cost *cost =
-        machine->has_apart >> op->compute & 1 ? &machine->apart[op->compute] : &machine->engine[machine->compute].cost;
+    const tw_cost *cost = machine->has_apart >> op->compute & 1 ? &machine->apart[op->compute]
+                                                                : &machine->engine[machine->compute].cost;
     double work = 1;
     for (int l = 0; l < op->n_loops; l++) work *= (double)op->loop[l].extent;
     for (int d = 0; d < tw_cost_dims(cost); d++) work /= (double)cost->array.size[d];

@@ -16,6 +16,7 @@ void tw_stages_cut(const tw_model *model, const tw_platform *platform, const tw_
                    int first[TW_MAX_GROUP_OPS]);
 /* The group, all of whose operators run on core of[0], with stage i on core of[i], all of one kind: operators, levels and holds. What a stage reads of the
  * one before it has two buffers. TW_INFEASIBLE when there are too many levels. */
-TW_NODISCARD tw_status tw_stages_place(const tw_model *model, const tw_core_machine *core, const tw_group_map *group,
-                                       const int *first, const int *of, int k, tw_arena *arena, tw_group_map *out);
+TW_NODISCARD tw_status tw_stages_place(const tw_model *model, const tw_core_machine *core,
+                                       const tw_group_map *group, const int *first, const int *of, int k,
+                                       tw_arena *arena, tw_group_map *out);
 #endif
