@@ -47,7 +47,9 @@ all-tests: test-deps
 	@[ -f build/test/CTestTestfile.cmake ] || rm -f build/build.ninja
 	@$(call preset,release,build)
 
-run: all
+# Only the command: no tests are built.
+run: deps
+	@$(call preset,release,build) --target tilewright_cli
 	@build/tilewright
 
 test: all-tests web-deps

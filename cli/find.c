@@ -33,7 +33,8 @@ tw_status find_plan(session *s)
     cache_slot_init(&slot, s);
     s->cached = cache_load(&slot, s, &s->plan);
     tw_status status = s->cached ? TW_OK : search(s);
-    if (status == TW_OK && !s->cached) cache_store(&slot, s);
+    bool as_given = status == TW_OK && tw_plan_model(s->plan) == s->model;
+    if (as_given && !s->cached) cache_store(&slot, s);
     cache_slot_release(&slot);
     return status;
 }

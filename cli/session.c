@@ -107,6 +107,8 @@ static tw_status print_json_file(session *s, FILE *out)
 static tw_status print_html_file(session *s, FILE *out)
 {
     tw_print_options print = file_options(s);
+    print.hint = s->hint;
+    print.n_hints = s->n_hints;
     return tw_plan_print_html(s->ctx, s->plan, s->verdict, &print, out);
 }
 
@@ -568,9 +570,11 @@ static tw_status evaluate(session *s)
 static tw_status make_plan(session *s)
 {
     tw_status status = s->mapping ? evaluate(s) : find_plan(s);
+    if (status == TW_OK) s->model = tw_plan_model(s->plan); /* perhaps with padding written */
     if (status == TW_OK && s->options->explain) return find_remedies(s);
     bool shown = s->options->print.brief && !s->options->json && !s->options->quiet && !s->options->dump;
-    return status == TW_OK && shown && !progress_was_stopped() ? find_hints(s) : status;
+    bool wanted = (shown || s->options->folder) && !progress_was_stopped();
+    return status == TW_OK && wanted ? find_hints(s) : status;
 }
 
 /* ---- a mapping that does not fit ---- */

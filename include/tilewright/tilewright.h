@@ -177,6 +177,10 @@ TW_API TW_NODISCARD tw_status tw_mapping_print_to(tw_context *ctx, const tw_mapp
 
 typedef struct tw_plan tw_plan; /* model + machine + mapping, laid out, programmed and timed */
 
+/* The model that it is about: the one that was given, or that with padding written which the machine does not take, by operators of
+ * their own (`materialise` of a mapping file). */
+TW_API const tw_model *tw_plan_model(const tw_plan *plan);
+
 /* What this mapping costs. TW_INFEASIBLE when it does not fit the machine. Needs O(1) memory in
  * the number of instructions and time linear in it. */
 TW_API TW_NODISCARD tw_status tw_plan_eval(tw_context *ctx, const tw_model *model, const tw_machine *machine,
@@ -689,7 +693,7 @@ typedef struct tw_print_options {
     const tw_remedy *remedy;   /* NULL: nobody asked                                                */
     int64_t first_row, n_rows; /* window of the tick table; n_rows 0: a screenful, -1: all          */
     bool brief;                /* text: what a person wants to know first, on one screen            */
-    int n_hints;               /* text, brief: as tw_plan_hints gave them                           */
+    int n_hints;               /* brief text, and pages: as tw_plan_hints gave them                 */
     const tw_remedy *hint;
 } tw_print_options;
 #define TW_PRINT_OPTIONS_INIT TW_SIZED(tw_print_options)

@@ -281,7 +281,7 @@ tw_status tw_mapping_print_to(tw_context *ctx, const tw_mapping *mapping, const 
                               const tw_machine *machine, FILE *out)
 {
     tw_text text = {0};
-    tw_mapping_print(mapping, model, machine, &text);
+    tw_mapping_print(mapping, tw_mapping_model(mapping, model), machine, &text);
     return tw_text_write(&text, &ctx->diag, out);
 }
 
@@ -292,7 +292,8 @@ tw_status tw_plan_eval(tw_context *ctx, const tw_model *model, const tw_machine 
 {
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
-    tw_status status = tw_plan_build(model, machine, mapping, &(tw_origin){.advisor = &tw_advice}, &work, out);
+    tw_status status = tw_plan_build(tw_mapping_model(mapping, model), machine, mapping,
+                                     &(tw_origin){.advisor = &tw_advice}, &work, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -304,7 +305,7 @@ tw_status tw_plan_search(tw_context *ctx, const tw_model *model, const tw_machin
     TW_TRY(tw_search_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
-    tw_status status = tw_plan_find(&(tw_request){model, machine, &own, NULL, &tw_advice}, &work, out);
+    tw_status status = tw_plan_find(&(tw_request){model, machine, &own, NULL, &tw_advice, true}, &work, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -319,6 +320,7 @@ tw_status tw_plan_restore(tw_context *ctx, const tw_model *model, const tw_machi
 {
     tw_search_record *copy;
     TW_TRY(tw_mapping_refuse_groups(mapping, "what a search found", &ctx->diag));
+    model = tw_mapping_model(mapping, model);
     TW_ALLOC(ctx->arena, copy, model->n_ops);
     for (int i = 0; i < model->n_ops; i++) {
         tw_search_result own;
@@ -366,6 +368,7 @@ const tw_engine_use *tw_plan_engine_use(const tw_plan *plan, int op, int engine)
 {
     return plan->joint ? &plan->joint->timeline.engine[engine] : &plan->op[op].timeline.engine[engine];
 }
+const tw_model *tw_plan_model(const tw_plan *plan) { return plan->model; }
 int tw_plan_n_operands(const tw_plan *plan, int op) { return plan->model->op[op].n_operands; }
 const tw_link_use *tw_plan_link_use(const tw_plan *plan, int op, int memory, int operand)
 {
@@ -652,8 +655,8 @@ tw_status tw_plan_why_not(tw_context *ctx, const tw_model *model, const tw_machi
                           const tw_mapping *mapping, const tw_why_not **out)
 {
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status =
-        tw_why_not_find(model, machine, mapping, &(tw_work){ctx->arena, ctx->scratch, &ctx->diag}, out);
+    tw_status status = tw_why_not_find(tw_mapping_model(mapping, model), machine, mapping,
+                                       &(tw_work){ctx->arena, ctx->scratch, &ctx->diag}, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }

@@ -1,6 +1,7 @@
 /* src/fuse/least.c - see least.h. */
 #include "fuse/least.h"
 
+#include "fuse/ahead.h"
 #include "tile/box.h"
 
 #include <string.h>
@@ -8,8 +9,11 @@
 /* Positions of an axis that are walked one by one. */
 static const int64_t most_walked = INT64_C(1) << 22;
 
+typedef tw_ahead_points points;
+
 typedef struct need { /* of a tensor: the elements whose position along every axis is marked */
     int64_t elems;    /* 0: nobody needs it */
+    bool is_read;     /* by somebody, who may find nothing but padding there */
     int n_axes;
     int64_t extent[TW_MAX_AXES];
     bool *mark[TW_MAX_AXES];
@@ -21,6 +25,7 @@ typedef struct counter {
     const tw_platform *platform;
     need *need;                         /* per tensor */
     const tw_platform_view **view;      /* per operator */
+    tw_ahead_op *at;                    /* per operator: what ahead.h asks about it */
     int64_t *commands, *moved, *worked; /* per engine of the platform */
     int64_t *points;                    /* of every operator, that are executed; NULL: nobody asks */
     bool given_up;
@@ -41,17 +46,51 @@ static int only_view(const tw_platform *platform, const tw_op *op)
 
 /* ---- what is needed ---- */
 
-/* Points of each loop at which something needed is made. */
-typedef struct points {
-    bool *mark[TW_MAX_LOOPS];
-    int64_t count[TW_MAX_LOOPS];
-} points;
-
 static int64_t count_marks(const bool *mark, int64_t n)
 {
     int64_t sum = 0;
     for (int64_t i = 0; i < n; i++) sum += mark[i];
     return sum;
+}
+
+/* Whether some point with index v of the loop, which is a term of the axis, finds an element there. */
+static bool finds_any(const tw_op *op, const tw_axis *axis, int term, int64_t v)
+{
+    int other = 1 - term;
+    int64_t at, n = axis->n_terms > 1 ? op->loop[axis->term[other].loop].extent : 1;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t value = axis->offset + v * axis->term[term].coef;
+        if (tw_axis_position(axis, value + (axis->n_terms > 1 ? i * axis->term[other].coef : 0), &at)) return true;
+    }
+    return false;
+}
+
+/* Points that read nothing but padding need not be executed, nor what they read besides be loaded: of a product with one such input, of anything else that adds up
+ * with that input alone. */
+static void drop_padding(const tw_op *op, points *p)
+{
+    bool all = op->compute == TW_MULTIPLY_ADD || (op->compute != TW_MAP && tw_op_output(op) == 1);
+    for (int o = 0; o < tw_op_output(op) && all; o++)
+        for (int a = 0; a < op->operand[o].n_axes; a++) {
+            const tw_axis *axis = &op->operand[o].axis[a];
+            if (axis->n_terms > 2 || !tw_axis_is_clipped(op, axis)) continue;
+            for (int t = 0; t < axis->n_terms; t++)
+                for (int64_t v = 0; v < op->loop[axis->term[t].loop].extent; v++)
+                    p->mark[axis->term[t].loop][v] &= finds_any(op, axis, t, v);
+        }
+}
+
+/* Whether a loop walks two axes of the operand: then what is read is no product of positions. */
+static bool is_diagonal(const tw_operand *operand)
+{
+    unsigned seen = 0;
+    for (int a = 0; a < operand->n_axes; a++)
+        for (int t = 0; t < operand->axis[a].n_terms; t++) {
+            unsigned loop = 1u << operand->axis[a].term[t].loop;
+            if (seen & loop) return true;
+            seen |= loop;
+        }
+    return false;
 }
 
 /* Of reductions, and of everything when the output's shape is not the one that is needed, all points. */
@@ -71,6 +110,7 @@ static tw_status points_of(counter *c, const tw_op *op, points *out)
         for (int64_t i = 0; i < op->loop[axis->term[0].loop].extent; i++)
             if (i + axis->offset < axis->extent) out->mark[axis->term[0].loop][i] = n->mark[a][i + axis->offset];
     }
+    drop_padding(op, out);
     for (int l = 0; l < op->n_loops; l++) out->count[l] = count_marks(out->mark[l], op->loop[l].extent);
     c->given_up |= !same; /* a reader sees it in another shape */
     return TW_OK;
@@ -93,7 +133,8 @@ static tw_status need_operand(counter *c, int i, int o, const points *p)
 {
     const tw_op *op = &c->model->op[i];
     const tw_operand *operand = &op->operand[o];
-    need now = {.elems = 1, .n_axes = operand->n_axes, .op = i, .operand = o};
+    need now = {.elems = 1, .is_read = true, .n_axes = operand->n_axes, .op = i, .operand = o};
+    c->given_up |= is_diagonal(operand);
     for (int a = 0; a < operand->n_axes; a++) {
         const tw_axis *axis = &operand->axis[a];
         double steps = 1;
@@ -117,7 +158,7 @@ static tw_status need_output(counter *c, const tw_op *op)
     const tw_operand *output = &op->operand[tw_op_output(op)];
     need *n = &c->need[output->tensor];
     if (n->elems > 0 && !c->model->tensor[output->tensor].is_output) return TW_OK;
-    *n = (need){.elems = 1, .n_axes = output->n_axes, .op = -1};
+    *n = (need){.elems = 1, .is_read = n->is_read, .n_axes = output->n_axes, .op = -1};
     for (int a = 0; a < output->n_axes; a++) {
         n->extent[a] = output->axis[a].extent;
         n->elems *= n->extent[a];
@@ -169,24 +210,31 @@ static int64_t cycles_least(const tw_cost *cost, bool pipelined, int64_t n)
     return tw_cost_least(cost, pipelined, 1, tw_cdiv(n, at_once));
 }
 
-static int64_t busy_least(const tw_machine *view, const tw_op *op, int64_t n)
+/* Cycles of points of an operator, at the peak. */
+static int64_t exec_least(const tw_platform_view *view, const tw_op *op, int64_t n)
 {
-    const tw_engine *engine = &view->engine[view->compute];
-    const tw_cost *cost = view->has_apart >> op->compute & 1 ? &view->apart[op->compute] : &engine->cost;
+    const tw_machine *machine = &view->machine;
+    const tw_engine *engine = &machine->engine[machine->compute];
+    const tw_cost *cost = machine->has_apart >> op->compute & 1 ? &machine->apart[op->compute] : &engine->cost;
     return cycles_least(cost, engine->pipelined, n);
 }
 
-int64_t tw_least_cycles(const tw_machine *view, const tw_op *op, int64_t n)
+int64_t tw_least_cycles(const tw_platform_view *view, const tw_op *op, int64_t n)
 {
-    return busy_least(view, op, n) / tw_max(1, view->engine[view->compute].count);
+    return exec_least(view, op, n) / tw_max(1, view->machine.engine[view->machine.compute].count);
 }
 
 static void count_exec(counter *c, int i, const points *p)
 {
     const tw_op *op = &c->model->op[i];
-    int64_t *worked = &c->worked[c->view[i]->engine], n = points_least(op, p);
-    *worked = tw_cost_sum(*worked, busy_least(&c->view[i]->machine, op, n));
+    int64_t *worked = &c->worked[c->view[i]->engine];
+    int64_t n = points_least(op, p), cycles = exec_least(c->view[i], op, n);
+    *worked = tw_cost_sum(*worked, cycles);
     if (c->points) c->points[i] = n;
+    double all = 1;
+    for (int l = 0; l < op->n_loops; l++) all *= (double)p->count[l];
+    c->at[i] = (tw_ahead_op){
+        .needed = *p, .outside = all > 0 ? 1 - (double)n / all : 1, .cycles = cycles, .engine = c->view[i]->engine};
 }
 
 /* ---- transfers ---- */
@@ -206,6 +254,11 @@ static void count_move(counter *c, int i, int operand, int64_t elems)
     const tw_op *op = &c->model->op[i];
     int mover = first_mover(c->view[i], op, operand);
     if (mover < 0 || elems == 0) return;
+    if (operand != tw_op_output(op)) {
+        c->at[i].mover[operand] = mover + 1;
+        c->at[i].units[operand] =
+            tw_machine_units(&c->view[i]->machine, c->model->tensor[op->operand[operand].tensor].dtype, elems);
+    }
     c->commands[mover]++;
     c->moved[mover] +=
         tw_machine_units(&c->view[i]->machine, c->model->tensor[op->operand[operand].tensor].dtype, elems);
@@ -220,6 +273,14 @@ static int64_t needed_otherwise(const counter *c, int tensor)
     for (int t = 0; t < c->model->n_tensors; t++)
         if (t != tensor && tw_tensors_share(c->model, t, tensor)) most = tw_max(most, c->need[t].elems);
     return most;
+}
+
+/* Whether somebody reads it, in whatever shape. */
+static bool is_read_at_all(const counter *c, int tensor)
+{
+    for (int t = 0; t < c->model->n_tensors; t++)
+        if (c->need[t].is_read && (t == tensor || tw_tensors_share(c->model, t, tensor))) return true;
+    return false;
 }
 
 /* It is made here: it is no input of the graph, in whatever shape. */
@@ -238,7 +299,9 @@ static tw_status count_op(counter *c, int i)
     points p = {0};
     int64_t otherwise = needed_otherwise(c, tensor);
     need *made = &c->need[tensor];
-    bool is_read = made->elems > 0 || otherwise > 0;
+    bool is_read = is_read_at_all(c, tensor);
+    for (int o = 0; o < tw_op_output(op); o++) c->need[op->operand[o].tensor].is_read = true;
+    if (is_read && made->elems == 0 && otherwise == 0 && !is->is_output) return TW_OK; /* none of it is needed */
     if (otherwise == tw_tensor_elems(is)) made->elems = 0;
     if (otherwise == 0 || made->elems > 0 || otherwise == tw_tensor_elems(is) || is->is_output) {
         TW_TRY(need_output(c, op));
@@ -277,6 +340,7 @@ static tw_status count_all(counter *c, tw_least *out)
 {
     const tw_model *model = c->model;
     TW_ALLOC(c->scratch, c->view, model->n_ops);
+    TW_ALLOC(c->scratch, c->at, model->n_ops);
     TW_ALLOC(c->scratch, c->need, model->n_tensors);
     TW_ALLOC(c->scratch, c->commands, c->platform->n_engines);
     TW_ALLOC(c->scratch, c->moved, c->platform->n_engines);
@@ -294,6 +358,9 @@ static tw_status count_all(counter *c, tw_least *out)
         out->units += c->moved[e];
         if (out->engine < 0 || cycles > out->cycles) out->cycles = cycles, out->engine = e;
     }
+    tw_ahead ahead = {model, c->platform, c->at, 0, -1};
+    TW_TRY(tw_ahead_of(&ahead, c->scratch));
+    if (ahead.cycles > out->cycles) out->cycles = ahead.cycles, out->engine = ahead.mover, out->waits = true;
     return TW_OK;
 }
 

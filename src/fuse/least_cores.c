@@ -90,7 +90,7 @@ static bool computes(const counter *c, int v, int i)
 /* Cycles of all points of an operator on the engine of a view, less what rounding may have added. */
 static double cycles_on(const counter *c, int v, int i)
 {
-    int64_t cycles = tw_least_cycles(&c->platform->view[v].machine, &c->model->op[i], c->points[i]);
+    int64_t cycles = tw_least_cycles(&c->platform->view[v], &c->model->op[i], c->points[i]);
     return cycles > 1 ? (double)(cycles - 1) : 0;
 }
 

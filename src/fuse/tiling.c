@@ -25,7 +25,7 @@ typedef struct corner {
 typedef struct link_sums { /* of a tensor on a mover */
     int mover, op;         /* the operator whose operand shapes the transfers                  */
     int64_t version;       /* of the tensor's sums                                             */
-    double cycles, first, last;
+    double cycles, first, last, energy_fj;
 } link_sums;
 
 typedef struct seen { /* a tensor, as far as operators are in that touch it */
@@ -34,7 +34,6 @@ typedef struct seen { /* a tensor, as far as operators are in that touch it */
     int64_t version;                   /* 0: nobody reads it yet in this tiling                            */
     int inner;                         /* cuts that count, the others leave what is held as it is          */
     int64_t most, ahead;               /* elements held at once; most that come for the next window        */
-    double units;                      /* elements that pass each link                                     */
     int64_t elems[MOST_CORNERS];       /* that are held at each corner,                                    */
     tw_region region[MOST_CORNERS];    /* and where                                                        */
     int axis;                          /* along which the window slides, -1: it does not                   */
@@ -215,15 +214,11 @@ static void sum_up(tw_tiler *w, seen *s, const tw_tiling *t)
     s->version = ++w->version;
     s->inner = 0;
     s->most = 0;
-    s->units = 0;
     for (int p = 0; p < t->n_cuts; p++)
         if (w->n_classes[p] > 1 && !is_same(&s->region[0], &s->region[w->step[p]], n_axes)) s->inner = p + 1;
     s->axis = t->slide > 0 ? slide_axis(w, s, t, n_axes) : -1;
     if (s->axis >= 0) find_fresh(w, s, t);
-    for (int c = 0; c < w->n_corners; c++) {
-        s->most = tw_max(s->most, s->elems[c]);
-        if (w->corner[c].same <= s->inner) s->units += w->corner[c].times[s->inner] * (double)fresh_elems(s, c);
-    }
+    for (int c = 0; c < w->n_corners; c++) s->most = tw_max(s->most, s->elems[c]);
 }
 
 static void widen(tw_region *hull, const tw_region *by, int n_axes)
@@ -412,17 +407,47 @@ static bool enter(tw_tiler *w, int d, const tw_tiling *t)
 
 /* ---- transfers ---- */
 
+/* The ports that the tensor passes on the way over a mover; -1: none. What stays inside is taken for what comes in. */
+static void ports_of(const tw_segment_frame *f, const tw_frame_tensor *h, int link, int port[2])
+{
+    int out = h->part == TW_GOES_OUT;
+    port[0] = f->platform->engine[link].reads[out];
+    port[1] = f->platform->engine[link].writes[out];
+}
+
+/* Of reading so many units at one end, and writing them at the other. */
+static double move_energy(const tw_segment_frame *f, const tw_frame_tensor *h, int link, int64_t units)
+{
+    const tw_platform *p = f->platform;
+    const tw_engine *mover = &p->engine[link].is;
+    int port[2], end[2] = {h->part == TW_GOES_OUT ? mover->memory : mover->outer,
+                           h->part == TW_GOES_OUT ? mover->outer : mover->memory};
+    double sum = 0;
+    ports_of(f, h, link, port);
+    for (int i = 0; i < 2; i++) {
+        const tw_port *at = port[i] < 0 ? NULL : &p->port[port[i]];
+        int64_t own = !at ? -1 : i == 0 ? at->read_fj : at->write_fj;
+        int64_t word = at ? at->word : 1;
+        sum += (double)(tw_cdiv(units, word) * word) * (double)(own >= 0 ? own : p->memory[end[i]].is.energy_fj);
+    }
+    return sum;
+}
+
 static double move_cycles(const tw_segment_frame *f, const tw_frame_tensor *h, int link, const tw_region *region,
                           int64_t elems)
 {
     const tw_engine *mover = &f->platform->engine[link].is;
-    int64_t work = elems * h->units;
+    int64_t work = elems * h->units, passing = 0;
+    int port[2];
+    ports_of(f, h, link, port);
+    for (int i = 0; i < 2; i++)
+        if (port[i] >= 0) passing = tw_max(passing, tw_port_cycles(&f->platform->port[port[i]], work));
     if (tw_cost_by_shape(&mover->cost)) {
         const tw_operand *operand = &tw_segment_op(&f->segment, h->op)->operand[h->operand];
         tw_shape shape = tw_region_shape(operand, region, NULL, h->units);
         work = tw_cost_of_transfer(&mover->cost.descriptor, &shape);
     }
-    return (double)tw_engine_busy(mover, work) / (double)tw_max(1, mover->count);
+    return (double)tw_max(passing, tw_engine_busy(mover, work)) / (double)tw_max(1, mover->count);
 }
 
 static void sum_moves(const tw_tiler *w, const tw_segment_frame *f, const tw_frame_tensor *h, const seen *s,
@@ -430,11 +455,13 @@ static void sum_moves(const tw_tiler *w, const tw_segment_frame *f, const tw_fra
 {
     sums->version = s->version;
     sums->op = f->segment.first + h->op;
-    sums->cycles = sums->first = sums->last = 0;
+    sums->cycles = sums->first = sums->last = sums->energy_fj = 0;
     for (int c = 0; c < w->n_corners; c++) {
         if (w->corner[c].same > s->inner || fresh_elems(s, c) == 0) continue;
         double cycles = move_cycles(f, h, sums->mover, fresh_region(s, c), fresh_elems(s, c));
         sums->cycles += w->corner[c].times[s->inner] * cycles;
+        sums->energy_fj +=
+            w->corner[c].times[s->inner] * move_energy(f, h, sums->mover, fresh_elems(s, c) * h->units);
         if (w->corner[c].end[0]) sums->first = cycles;
         if (w->corner[c].end[1]) sums->last = cycles;
     }
@@ -496,20 +523,30 @@ static int64_t aligned(const tw_segment_frame *f, int memory, int64_t units)
     return tw_cdiv(units, align) * align;
 }
 
-/* What one memory needs: once, for each buffer of what comes in, of what is made. */
+/* What one memory needs: once, for each buffer of what comes in, of what is made. Every buffer begins at a multiple of the memory's alignment, and the one
+ * that lies last need not end at one: `spare` is the most that this saves. */
 typedef struct room {
-    int64_t once, in, out;
+    int64_t once, in, out, spare;
 } room;
+
+static void spare_end(const tw_segment_frame *f, int memory, int64_t units, room *need)
+{
+    need[memory].spare = tw_max(need[memory].spare, aligned(f, memory, units) - units);
+}
 
 static void add_room(const tw_tiler *w, const tw_segment_frame *f, uint64_t resident, int i, room *need)
 {
     const tw_frame_tensor *h = &f->tensor[i];
     const seen *s = seen_of(w, f, i);
-    if (resident >> i & 1) need[home_of(f, i)].once += aligned(f, home_of(f, i), h->whole);
+    if (resident >> i & 1) {
+        need[home_of(f, i)].once += aligned(f, home_of(f, i), h->whole);
+        spare_end(f, home_of(f, i), h->whole, need);
+    }
     for (int m = tiles_from(f, resident, i); m < h->n_memories; m++) {
         room *r = &need[h->memory[m]];
         int64_t units = aligned(f, h->memory[m], s->most * h->units), each = units;
         if (s->axis >= 0) each = aligned(f, h->memory[m], s->ahead * h->units);
+        spare_end(f, h->memory[m], s->most * h->units, need);
         bool one = s->inner == 0 || h->part == TW_STAYS_INSIDE;
         r->once += one ? units : units - each;
         if (!one) *(h->part == TW_COMES_IN ? &r->in : &r->out) += each;
@@ -529,7 +566,7 @@ static bool fit_buffers(const tw_tiler *w, const tw_segment_frame *f, const tw_s
         int m = 1;
         t->in_slots = slots[i][0];
         t->out_slots = slots[i][1];
-        while (m < n && need[m].once + t->in_slots * need[m].in + t->out_slots * need[m].out <=
+        while (m < n && need[m].once + t->in_slots * need[m].in + t->out_slots * need[m].out - need[m].spare <=
                             f->platform->memory[m].is.size)
             m++;
         if (m == n) return true;
@@ -547,17 +584,50 @@ static bool is_full(const tw_tiler *w, int n_entered)
     for (int i = 0; i < f->n_tensors; i++)
         if (f->tensor[i].part != TW_COMES_IN || !seen_of(w, f, i)->is_made) add_room(w, f, 0, i, need);
     for (int m = 1; m < f->platform->n_memories; m++)
-        if (need[m].once + need[m].in + need[m].out > f->platform->memory[m].is.size) return true;
+        if (need[m].once + need[m].in + need[m].out - need[m].spare > f->platform->memory[m].is.size) return true;
     return false;
 }
 
-/* Time and energy between these seams. Where loads, executions and stores do not overlap they add up. */
-static void price_tiling(tw_tiler *w, const tw_segment_frame *f, bool peak, tw_tiling *t)
+typedef struct load { /* of all that moves */
+    double busy[TW_MAX_PLATFORM_ENGINES], passing[TW_MAX_PORTS];
+    double first, last; /* of what comes into the first operator, and of what goes out */
+} load;
+
+static void add_link(tw_tiler *w, const tw_segment_frame *f, int i, int x, load *all, tw_tiling *t)
 {
-    double busy[TW_MAX_PLATFORM_ENGINES], moved = 0, worked = 0, load = 0, store = 0;
-    int n_engines = f->platform->n_engines;
-    memset(busy, 0, (size_t)n_engines * sizeof *busy);
-    t->energy_fj = 0;
+    const tw_frame_tensor *h = &f->tensor[i];
+    const link_sums *sums = moves_of(w, f, i, x);
+    const tw_engine *mover = &f->platform->engine[h->link[x]].is;
+    int port[2];
+    ports_of(f, h, h->link[x], port);
+    all->busy[h->link[x]] += sums->cycles;
+    for (int k = 0; k < 2; k++)
+        if (port[k] >= 0)
+            all->passing[port[k]] +=
+                sums->cycles * (double)tw_max(1, mover->count) / (double)f->platform->port[port[k]].ways;
+    if (h->part == TW_COMES_IN && h->op == 0) all->first += sums->first;
+    if (h->part == TW_GOES_OUT) all->last += sums->last;
+    t->energy_fj += sums->energy_fj;
+}
+
+/* What the mover or the port takes that is busy longest. */
+static double moving_of(tw_tiler *w, const tw_segment_frame *f, load *all, tw_tiling *t)
+{
+    double moved = 0;
+    memset(all->busy, 0, (size_t)f->platform->n_engines * sizeof *all->busy);
+    memset(all->passing, 0, (size_t)f->platform->n_ports * sizeof *all->passing);
+    all->first = all->last = 0;
+    for (int i = 0; i < f->n_tensors; i++)
+        for (int x = tiles_from(f, t->resident, i); x < f->tensor[i].n_links; x++) add_link(w, f, i, x, all, t);
+    for (int e = 0; e < f->platform->n_engines; e++) moved = fmax(moved, all->busy[e]);
+    for (int k = 0; k < f->platform->n_ports; k++) moved = fmax(moved, all->passing[k]);
+    return moved;
+}
+
+static double working_of(const tw_tiler *w, const tw_segment_frame *f, bool peak, tw_tiling *t)
+{
+    double busy[TW_MAX_PLATFORM_ENGINES], worked = 0;
+    memset(busy, 0, (size_t)f->platform->n_engines * sizeof *busy);
     for (int k = 0; k < f->segment.n; k++) {
         const entered *e = &w->entered[op_at(f, k)];
         const tw_engine *engine = &f->op[k].engine;
@@ -565,23 +635,18 @@ static void price_tiling(tw_tiler *w, const tw_segment_frame *f, bool peak, tw_t
             (peak ? e->peak : e->worked) / (double)tw_max(1, engine->count);
         t->energy_fj += e->points * (double)engine->energy_fj;
     }
-    for (int e = 0; e < n_engines; e++) worked = fmax(worked, busy[e]), busy[e] = 0;
-    for (int i = 0; i < f->n_tensors; i++) {
-        const tw_frame_tensor *h = &f->tensor[i];
-        for (int x = tiles_from(f, t->resident, i); x < h->n_links; x++) {
-            const tw_engine *mover = &f->platform->engine[h->link[x]].is;
-            const link_sums *sums = moves_of(w, f, i, x);
-            busy[h->link[x]] += sums->cycles;
-            if (h->part == TW_COMES_IN && h->op == 0) load += sums->first;
-            if (h->part == TW_GOES_OUT) store += sums->last;
-            t->energy_fj += seen_of(w, f, i)->units * (double)h->units *
-                            (double)(f->platform->memory[mover->outer].is.energy_fj +
-                                     f->platform->memory[mover->memory].is.energy_fj);
-        }
-    }
-    for (int e = 0; e < n_engines; e++) moved = fmax(moved, busy[e]);
+    for (int e = 0; e < f->platform->n_engines; e++) worked = fmax(worked, busy[e]);
+    return worked;
+}
+
+/* Time and energy between these seams. Where loads, executions and stores do not overlap they add up. */
+static void price_tiling(tw_tiler *w, const tw_segment_frame *f, bool peak, tw_tiling *t)
+{
+    load all;
+    t->energy_fj = 0;
+    double worked = working_of(w, f, peak, t), moved = moving_of(w, f, &all, t);
     double last_work = peak ? 0 : w->entered[0].last_work;
-    double overlapped = fmax(worked + load + store, moved + last_work * (store > 0));
+    double overlapped = fmax(worked + all.first + all.last, moved + last_work * (all.last > 0));
     t->cycles = t->in_slots > 1 && t->out_slots > 1   ? overlapped
                 : t->in_slots > 1 || t->out_slots > 1 ? (overlapped + moved + worked) / 2
                                                       : moved + worked;

@@ -9,6 +9,7 @@
 #ifndef TW_LOWER_LOWER_H
 #define TW_LOWER_LOWER_H
 #include "infer/infer.h"
+#include "model/padded.h"
 #include "model/simplify.h"
 #include "tilewright/network.h"
 
@@ -46,12 +47,20 @@ typedef struct tw_lowered {
 /* A constant of more bytes, and of more than what it is made of, is not computed before the network runs. */
 #define TW_CONSTANT_MOST_BYTES (INT64_C(1) << 28)
 
+/* Padding that a machine does not take is written by steps of their own (model/padded.h). */
+typedef struct tw_pad_judge {
+    bool (*is_limited)(const void *user, const tw_op *op); /* to half a kernel; NULL: nowhere */
+    const void *user;
+    bool maps; /* some engine computes maps */
+} tw_pad_judge;
+
 typedef struct tw_lower_options {
     bool no_fold;         /* every node is a step of its own, also where it depends on constants alone      */
     bool strict;          /* a step that is not TILED is an error                                           */
     tw_dtype float_as;    /* plan f32 tensors as if they were of this type; TW_N_DTYPES: as they are.
                           Such a network cannot be executed                                         */
     tw_merge_judge judge; /* loops that are better left apart stay so                            */
+    tw_pad_judge padding;
 } tw_lower_options;
 TW_NODISCARD tw_status tw_lower_network(const tw_shapes *shapes, const tw_lower_options *options, tw_arena *arena,
                                         tw_diag *diag, const tw_lowered **out);

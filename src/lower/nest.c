@@ -302,11 +302,9 @@ static void simplify_nest(tw_lowering *l)
     check_operands(l);
 }
 
-void tw_nest_end(tw_lowering *l, const char *what, int n_nodes, const int *node)
+/* Makes the settled nest a step. */
+static void add_step(tw_lowering *l, const char *what, int n_nodes, const int *node)
 {
-    l->nest_open = false;
-    if (tw_refused(l)) return;
-    settle(l);
     check_nest(l);
     simplify_nest(l);
     if (tw_refused(l) || !tw_room_for_step(l)) return;
@@ -315,4 +313,46 @@ void tw_nest_end(tw_lowering *l, const char *what, int n_nodes, const int *node)
     mark_weights(l, step);
     step->name = tw_say(l, "%s%s", l->name, l->nest.suffix);
     step->from = (tw_op_origin){what, l->graph, n_nodes, node, false, l->in_branch, step->from.plain};
+}
+
+/* A step that writes the padding of an input, while the nest at hand waits, which then reads what that makes. */
+static void write_padding(tw_lowering *l, int operand)
+{
+    tw_lowered_nest *waiting = TW_NEW(l->arena, tw_lowered_nest, 1);
+    if (!waiting) l->no_memory = true;
+    if (tw_refused(l)) return;
+    *waiting = l->nest;
+    const tw_op *op = &waiting->op;
+    int from = op->operand[operand].tensor;
+    const char *suffix = tw_say(l, "%s.padded", waiting->suffix);
+    tw_tensor like = tw_padded_tensor(op, operand, l->tensor[from].dtype, suffix);
+    tw_seen out = tw_between(l, suffix, l->source[from].type, like.n_axes, like.extent);
+    const tw_op *pad =
+        tw_refused(l) ? NULL : tw_padding_op(op, operand, out.tensor, l->options->padding.maps, suffix, l->arena);
+    if (!pad) l->no_memory |= !tw_refused(l);
+    if (tw_refused(l)) return;
+    l->nest = (tw_lowered_nest){.suffix = suffix, .op = *pad, .value_is = -1, .finish_is = -1};
+    l->nest.op.accumulator = l->tensor[out.tensor].dtype;
+    add_step(l, l->node->op, 0, NULL);
+    l->nest = *waiting;
+    l->nest.op = tw_padding_taken(op, operand, out.tensor);
+}
+
+/* Padding that the machine does not take. */
+static void write_paddings(tw_lowering *l)
+{
+    const tw_op *op = &l->nest.op;
+    const tw_pad_judge *judge = &l->options->padding;
+    if (tw_refused(l) || !judge->is_limited || !judge->is_limited(judge->user, op)) return;
+    for (int o = 0; o < tw_op_output(op) && !tw_refused(l); o++)
+        if (tw_excess_of(op, o).any && tw_padding_can_be_written(op, o)) write_padding(l, o);
+}
+
+void tw_nest_end(tw_lowering *l, const char *what, int n_nodes, const int *node)
+{
+    l->nest_open = false;
+    if (tw_refused(l)) return;
+    settle(l);
+    write_paddings(l);
+    if (!tw_refused(l)) add_step(l, what, n_nodes, node);
 }

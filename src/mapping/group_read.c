@@ -309,8 +309,8 @@ static void read_keep(reader *r, tw_fields *f, int first, int outside, int memor
     }
 }
 
-/* Windows that slide along a loop that the level cuts. */
-static void read_slide(reader *r, tw_fields *f, int first, int outside, int memory)
+/* Windows that slide along a loop that this level, or one further outside, cuts. */
+static void read_slide(reader *r, tw_fields *f, int first, int memory)
 {
     const tw_node *map = tw_field_map(f, "slide", TW_OPTIONAL);
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
@@ -322,8 +322,9 @@ static void read_slide(reader *r, tw_fields *f, int first, int outside, int memo
             TW_REFUSE(f, node->key_loc, "'%s' is given twice in 'slide'", r->c->model->tensor[tensor].name);
         hold->slide = loop + 1;
         hold->loc = node->loc;
-        if (depth_of(r, outside, loop) < 0)
-            TW_REFUSE(f, node->loc, "'%s' is not cut at this level, so that '%s' cannot slide along it",
+        if (depth_of(r, 0, loop) < 0)
+            TW_REFUSE(f, node->loc,
+                      "'%s' is cut neither at this level nor further outside, so that '%s' cannot slide along it",
                       driver(r)->loop[loop].name, node->key);
     }
 }
@@ -337,7 +338,7 @@ static void read_level(reader *r, const tw_node *node)
         read_cuts(r, &f);
         read_buffers(r, &f, first, memory);
         read_keep(r, &f, first, outside, memory);
-        read_slide(r, &f, first, outside, memory);
+        read_slide(r, &f, first, memory);
     }
     r->f.n_bad += tw_fields_close(&f) != TW_OK;
     r->level[r->n_levels++] = (tw_group_level){at ? at->loc : node->loc, memory, r->n_cuts};

@@ -7,6 +7,7 @@
 #include "mapping/limits.h"
 
 #include "mapping/mapping_read.h"
+#include "mapping/written.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -423,14 +424,16 @@ static bool read_op(reader *r, const tw_node *node, const tw_model *model, tw_op
     return (!levels || read_levels(r, levels, limits)) && good;
 }
 
-tw_status tw_limits_of_tree(const tw_node *root, const tw_model *model, const tw_machine *machine, tw_arena *arena,
+tw_status tw_limits_of_tree(const tw_node *root, const tw_model *given, const tw_machine *machine, tw_arena *arena,
                             tw_diag *diag, tw_limits *out)
 {
     reader r = {.machine = machine, .arena = arena, .diag = diag};
     tw_op_limits *op;
+    const tw_model *model;
+    tw_fields f = tw_fields_open(root, "mapping file", diag);
+    TW_TRY(tw_written_of_tree(&f, given, machine, arena, &model));
     TW_ALLOC(arena, op, model->n_ops);
     for (int o = 0; o < model->n_ops; o++) op[o] = tw_op_limits_none(machine);
-    tw_fields f = tw_fields_open(root, "mapping file", diag);
     const tw_node *groups = tw_field_node(&f, "groups", TW_OPTIONAL);
     const tw_node *map = tw_field_map(&f, "mapping", groups ? TW_OPTIONAL : TW_REQUIRED);
     if (groups) TW_REFUSE(&f, groups->key_loc, "a mapping with groups cannot be a partial mapping");
@@ -442,7 +445,7 @@ tw_status tw_limits_of_tree(const tw_node *root, const tw_model *model, const tw
     }
     if (r.no_memory) return TW_ERR_NOMEM;
     TW_TRY(tw_fields_close(&f));
-    *out = (tw_limits){model->n_ops, op};
+    *out = (tw_limits){.n_ops = model->n_ops, .op = op, .model = model == given ? NULL : model};
     return TW_OK;
 }
 

@@ -52,7 +52,8 @@ typedef struct tw_op_limits {
 struct tw_limits {
     int n_ops;
     const tw_op_limits *op;
-    const char *text; /* that they were read from, NULL: none */
+    const char *text;      /* that they were read from, NULL: none */
+    const tw_model *model; /* as a mapping's */
 };
 
 /* No limit at all. */

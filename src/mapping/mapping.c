@@ -9,6 +9,7 @@
 #include "mapping/fusion.h"
 #include "mapping/groups.h"
 #include "mapping/mapping_read.h"
+#include "mapping/written.h"
 
 #include <string.h>
 
@@ -615,12 +616,14 @@ static void read_ops(tw_fields *f, const tw_node *map, const tw_model *model, co
     }
 }
 
-tw_status tw_mapping_of_tree(const tw_node *root, const tw_model *model, const tw_machine *machine, tw_arena *arena,
+tw_status tw_mapping_of_tree(const tw_node *root, const tw_model *given, const tw_machine *machine, tw_arena *arena,
                              tw_diag *diag, tw_mapping *out)
 {
     tw_op_map *op;
-    TW_ALLOC(arena, op, model->n_ops);
+    const tw_model *model;
     tw_fields f = tw_fields_open(root, "mapping file", diag);
+    TW_TRY(tw_written_of_tree(&f, given, machine, arena, &model));
+    TW_ALLOC(arena, op, model->n_ops);
     const tw_node *groups = tw_field_node(&f, "groups", TW_OPTIONAL);
     const tw_node *map = tw_field_map(&f, "mapping", groups ? TW_OPTIONAL : TW_REQUIRED);
     tw_mapping read = {.n_ops = groups ? 0 : model->n_ops, .op = groups ? NULL : op};
@@ -633,6 +636,7 @@ tw_status tw_mapping_of_tree(const tw_node *root, const tw_model *model, const t
     else if (map)
         read_ops(&f, map, model, machine, op);
     TW_TRY(tw_fields_close(&f));
+    if (model != given) read.model = model;
     *out = read;
     return TW_OK;
 }
@@ -772,6 +776,7 @@ static void print_level(const tw_op *op, const tw_level_map *level, const tw_mac
 
 void tw_mapping_print(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_text *out)
 {
+    tw_written_print(model, out);
     if (mapping->n_groups > 0) {
         tw_groups_print(mapping, model, machine, out);
         return;

@@ -36,7 +36,13 @@ struct tw_mapping {
     const tw_group_map *group;
     int n_residents; /* of the groups */
     const tw_group_resident *resident;
+    const tw_model
+        *model; /* that it is about, with padding that it has written (model/padded.h); NULL: as it was given */
 };
+static inline const tw_model *tw_mapping_model(const tw_mapping *mapping, const tw_model *given)
+{
+    return mapping->model ? mapping->model : given;
+}
 
 /* The loop while which the operand is kept, or TW_KEEP_TILE, TW_KEEP_ALL. */
 static inline int tw_level_keep(const tw_level_map *map, int operand)

@@ -208,7 +208,9 @@ struct tw_model {
     const tw_tensor *tensor;
     int n_ops;
     const tw_op *op;
-    bool apart; /* layers of a network, side by side: they share no tensors, and a mapping may leave some out */
+    bool apart;    /* layers of a network, side by side: they share no tensors, and a mapping may leave some out */
+    int n_written; /* inputs whose padding operators of their own write: padded.h. 0: the model is as it was given */
+    const struct tw_written_padding *written;
 };
 
 static inline int tw_op_output(const tw_op *op) { return op->n_operands - 1; }

@@ -7,6 +7,7 @@
 #include "plan/chain.h"
 #include "plan/evaluate.h"
 #include "plan/fused.h"
+#include "plan/padding.h"
 #include "plan/placing.h"
 #include "plan/plan.h"
 #include "plan/several.h"
@@ -205,7 +206,33 @@ static tw_status find_groups(const hunt *h, int64_t start, const tw_work *work, 
     return status;
 }
 
-tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out)
+/* Why a machine that is known to groups alone has no plan: time was up, nothing computes an operator, or nothing was found. */
+static tw_status explain_none(const hunt *h, int64_t start, tw_diag *diag)
+{
+    const tw_model *model = h->asked->model;
+    const tw_machine *machine = h->asked->machine;
+    double most = h->asked->options->time_limit;
+    if ((most > 0 && tw_deadline_since(start) >= most) || tw_deadline_is_over(diag->deadline))
+        return tw_diag_stopped(diag, model->op[0].loc, "the search for groups");
+    for (int i = 0; i < model->n_ops; i++)
+        if (tw_platform_find_computing(machine->platform, &model->op[i]) < 0)
+            return tw_machine_check_op(machine, &model->op[i], diag);
+    return tw_diag_infeasible(diag, model->op[0].loc,
+                              "no groups were found that fit machine '%s'; whether there are any is not proven",
+                              machine->name);
+}
+
+/* Ports and private memories are known to groups alone. */
+static tw_status find_groups_alone(const hunt *h, int64_t start, const tw_work *work, const tw_plan **out)
+{
+    *out = NULL;
+    tw_status status = find_groups(h, start, work, out);
+    if (status == TW_OK && *out) return TW_OK;
+    return status == TW_OK || status == TW_INFEASIBLE ? explain_none(h, start, work->diag) : status;
+}
+
+/* The model as it is. */
+static tw_status find_plan(const tw_request *asked, const tw_work *work, const tw_plan **out)
 {
     const tw_model *model = asked->model;
     hunt h = {.asked = asked};
@@ -216,11 +243,7 @@ tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_pl
     TW_ALLOC(work->scratch, h.found, model->n_ops);
     TW_ALLOC(work->scratch, h.result, model->n_ops);
     *mapping = (tw_mapping){model->n_ops, h.map};
-    if (tw_several_is_needed(asked) && tw_several_is_asked(asked)) {
-        *out = NULL;
-        tw_status several = find_groups(&h, start, work, out);
-        if (several != TW_INFEASIBLE) return several;
-    }
+    if (tw_several_is_needed(asked) && tw_several_is_asked(asked)) return find_groups_alone(&h, start, work, out);
     TW_TRY(tw_machine_suits(model, asked->machine, work->diag));
     if (!asked->options->limits) TW_TRY(tw_groups_repeated(model, h.map, true, work, &h.like));
     if (!(h.evaluator = tw_evaluator_new(tw_search_threads(asked->options)))) return TW_ERR_NOMEM;
@@ -230,6 +253,11 @@ tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_pl
     if (status == TW_OK && grouped && !was_stopped(&h)) status = find_groups(&h, start, work, out);
     tw_evaluator_free(h.evaluator);
     return status;
+}
+
+tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out)
+{
+    return tw_padding_find(asked, find_plan, work, out);
 }
 
 static bool is_confirmed(const tw_op_plan *op, tw_arena *scratch)

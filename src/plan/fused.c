@@ -73,6 +73,7 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
     *mapping = fused.mapping;
     *search = (tw_joint_search){
         .measure = s.measure, .apart = apart->sum, .bound = least.cycles, .n_simulated = fused.n_simulated};
+    search->bound_waits = least.waits;
     if (least.engine >= 0) search->bound_by = asked->machine->platform->engine[least.engine].name;
     search->seconds = tw_deadline_since(start);
     TW_TRY(tw_mapping_check(mapping, fused.model, asked->machine, work->diag));

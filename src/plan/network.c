@@ -4,6 +4,7 @@
 #include "core/deadline.h"
 #include "core/table.h"
 #include "machine/merge.h"
+#include "machine/padding.h"
 
 #include <string.h>
 
@@ -232,6 +233,13 @@ static tw_status write_shapes(tw_network *net, tw_arena *arena)
     return TW_OK;
 }
 
+static bool is_limited(const void *machine, const tw_op *op) { return tw_machine_limits_padding(machine, op); }
+
+static tw_pad_judge pad_judge_of(const tw_machine *machine)
+{
+    return (tw_pad_judge){is_limited, machine, tw_machine_maps(machine)};
+}
+
 tw_status tw_network_read(tw_context *ctx, const char *path, const tw_network_options *options,
                           const tw_network **out)
 {
@@ -241,6 +249,7 @@ tw_status tw_network_read(tw_context *ctx, const char *path, const tw_network_op
     TW_TRY(check_options(ctx, options));
     TW_TRY(find_dtype(ctx, options->dtype, &how.float_as));
     how.judge = tw_merge_judge_of(options->machine);
+    if (options->machine) how.padding = pad_judge_of(options->machine);
     net->executable = !options->dtype;
     TW_TRY(open_file(ctx, path, &net->file));
     TW_TRY(given_data(ctx, options, net));

@@ -63,6 +63,7 @@ typedef struct tw_joint_search {
         apart; /* what the same takes layer by layer: the plan that it was compared with; cycles 0: there is none */
     int64_t bound;        /* proven: no plan, fused or not, takes fewer cycles; 0: not known           */
     const char *bound_by; /* the engine that is busy so long; NULL: not known                          */
+    bool bound_waits;     /* or, before that, waits for work that it cannot load further ahead of      */
     int64_t n_simulated;  /* programs of groups                                                     */
     double seconds;       /* of the search for groups                                               */
     int n_cores;          /* that were searched; 0: the machine has none, or one                    */
@@ -124,6 +125,8 @@ typedef struct tw_request {
     const tw_search_options *options;
     const tw_mapping *start;   /* what an earlier search over the same space found; NULL: there was none */
     const tw_advisor *advisor; /* NULL: nobody is asked                                                  */
+    bool
+        writes; /* padding that the machine does not take may be written, so that the plan is about a larger model */
 } tw_request;
 /* Finds a mapping first. */
 TW_NODISCARD tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out);

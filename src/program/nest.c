@@ -1300,8 +1300,11 @@ static tw_status lay_out(tw_joint *joint, tw_nest *nest, const tw_work *work)
     joint->buffer = buffer;
     for (int m = 1; m < joint->platform->n_memories; m++) {
         for (int g = 0; g < joint->n_nests; g++) TW_TRY(lay_memory(joint, &nest[g], m, buffer, work->diag));
-        if (joint->used[m] <= joint->platform->memory[m].is.size) continue;
-        if (joint->n_ranks == 1) return refuse_size(joint, m, joint->used[m], work->diag);
+        const tw_memory *is = &joint->platform->memory[m].is;
+        if (joint->used[m] <= is->size) continue;
+        bool by_order =
+            joint->used[m] - is->size < is->align; /* another one may end with a buffer that needs no gap */
+        if (joint->n_ranks == 1 && !by_order) return refuse_size(joint, m, joint->used[m], work->diag);
         TW_TRY(tw_joint_pack(joint, m, buffer, work));
     }
     return TW_OK;

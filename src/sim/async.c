@@ -424,9 +424,24 @@ static void apply_one(tw_async *s, const command *c, const tw_instr *in, const i
     }
 }
 
-/* The path to the start of a command: to the last moment that it waited for and, where a port was taken then, its own wait. */
+/* The unit that becomes free at `at`, as the one that held a port until then does; NULL: it has begun something else. */
+static const tw_moment *freed_at(const tw_async *s, int64_t at)
+{
+    for (int e = 0; e < s->n_engines; e++)
+        for (int64_t u = 0; u < s->engine[e].count; u++)
+            if (s->unit_free[e][u].at == at) return &s->unit_free[e][u];
+    return NULL;
+}
+
+/* The path to the start of a command: to the last moment that it waited for. Where a port was taken then, the path of who held it or,
+ * where that is not known any more, its own wait. */
 static void find_path(const tw_async *s, const command *c, int64_t *from)
 {
+    const tw_moment *held = c->wait == TW_WAIT_PORT ? freed_at(s, c->start) : NULL;
+    if (held) {
+        copy_path(s, from, tw_path_of(s, held));
+        return;
+    }
     const tw_moment *cause = c->unit;
     if (c->data && c->data->at > cause->at) cause = c->data;
     if (c->credit && c->credit->at > cause->at) cause = c->credit;

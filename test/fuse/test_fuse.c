@@ -5,6 +5,7 @@
 #include "tw_test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ROOM = 4000 };
@@ -109,6 +110,25 @@ static double value_of(const tw_plan *plan, tw_measure measure)
     return measure == TW_ENERGY ? (double)plan->sum.energy_fj : (double)plan->sum.cycles;
 }
 
+/* The mapping of the plan, written and read again, takes as long. */
+static bool reads_back(tw_context *ctx, const tw_plan *plan)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *f = open_memstream(&text, &n);
+    const tw_mapping *mapping;
+    const tw_plan *again;
+    CHECK(f != NULL);
+    CHECK_EQ(tw_plan_print_mapping(ctx, plan, f), TW_OK);
+    fclose(f);
+    bool good = tw_mapping_parse(ctx, plan->model, plan->machine, "mapping", text, &mapping) == TW_OK &&
+                tw_plan_eval(ctx, plan->model, plan->machine, mapping, &again) == TW_OK &&
+                again->sum.cycles == plan->sum.cycles && again->sum.energy_fj == plan->sum.energy_fj;
+    if (!good) print_message("%s\n%s\n", tw_context_message(ctx, 0), text);
+    free(text);
+    return good;
+}
+
 /* Whether groups were found; everything about them is checked. */
 static bool check(uint64_t seed)
 {
@@ -133,7 +153,8 @@ static bool check(uint64_t seed)
         bool good = value_of(plan, measure) <= value_of(layers, measure) && least.cycles <= plan->sum.cycles &&
                     least.cycles <= layers->sum.cycles;
         if (good && grouped)
-            good = tw_plan_verify(ctx, plan, 0, NULL, &verdict) == TW_OK && verdict->checked && verdict->equal;
+            good = tw_plan_verify(ctx, plan, 0, NULL, &verdict) == TW_OK && verdict->checked && verdict->equal &&
+                   reads_back(ctx, plan);
         if (!good)
             print_message("seed %llu\n%s\n%s\nlayers %g, groups %g, least %lld\n", (unsigned long long)seed,
                           d.machine, d.workload, value_of(layers, measure), value_of(plan, measure),

@@ -8,14 +8,16 @@
 #include <unistd.h>
 
 /* A memory behind a slow link, so that groups pay. */
-#define SLOW(size_, side_)                                                                             \
-    "machine: slow\nunit: byte\ntiming: async\nmemories:\n"                                            \
-    "  - {name: dram, size: unlimited, energy: 60 pJ}\n"                                               \
-    "  - {name: sram, size: " size_ ", align: 4, energy: 1 pJ}\nengines:\n"                            \
-    "  - {name: dma, between: [dram, sram], prefetch: all, cost: {latency: 50, per_cycle: 4}}\n"       \
-    "  - {name: array, computes: [multiply-add, add, max, map, average, min, product], memory: sram, " \
+#define SLOW(size_, side_) SLOW_WITH(size_, side_, "")
+#define SLOW_WITH(size_, side_, limit_)                                                                       \
+    "machine: slow\nunit: byte\ntiming: async\nmemories:\n"                                                   \
+    "  - {name: dram, size: unlimited, energy: 60 pJ}\n"                                                      \
+    "  - {name: sram, size: " size_ ", align: 4, energy: 1 pJ}\nengines:\n"                                   \
+    "  - {name: dma, between: [dram, sram], prefetch: all, cost: {latency: 50, per_cycle: 4}}\n"              \
+    "  - {name: array, computes: [multiply-add, add, max, map, average, min, product], memory: sram, " limit_ \
     "energy: 0.1 pJ, cost: {array: [" side_ ", " side_ "], latency: 5}}\n"
-static const char slow[] = SLOW("24 KiB", "8"), slow_large[] = SLOW("1 MiB", "32");
+static const char slow[] = SLOW("24 KiB", "8"), slow_large[] = SLOW("1 MiB", "32"),
+                  slow_limited[] = SLOW_WITH("24 KiB", "8", "pad_limit: half-kernel, ");
 
 /* ---- networks of images ---- */
 
@@ -285,6 +287,58 @@ TEST(parts_of_a_plan_are_all_steps_in_their_order)
     }
     CHECK_EQ(at, tw_network_summary_of(network).n_steps);
     CHECK_EQ(cycles, tw_network_plan_totals(b.groups)->cycles); /* all of it is one program here */
+    tw_context_free(ctx);
+}
+
+/* Dilated convolutions whose padding is twice half a kernel, and a pooling with as much, on an engine that takes half a kernel: steps of their own write
+ * the rest, and the numbers are those of the network on an engine that takes any. */
+static tw_text dilated_network(void)
+{
+    net n = {.seed = 5};
+    image x = new_image(&n, 4, 15);
+    add_value(&n.graph, INPUT, &x);
+    for (int i = 0; i < 3; i++) {
+        image w = {0}, out = new_image(&n, 6, 15);
+        const int64_t dim[] = {6, x.channels, 3, 3};
+        snprintf(w.name, sizeof w.name, "w%d", n.n);
+        add_weights(&n, w.name, 4, dim);
+        tw_text node = begin("Conv", &x, &w, &out);
+        add_ints(&node, "kernel_shape", 3, 3, 2);
+        add_ints(&node, "dilations", 1 + i, 1 + i, 2);
+        add_ints(&node, "pads", 1 + i, 1 + i, 4);
+        pb_message(&n.graph, NODE, &node);
+        x = unary(&n, "Relu", &out);
+    }
+    image out = new_image(&n, 6, 17);
+    tw_text node = begin("MaxPool", &x, NULL, &out);
+    add_ints(&node, "kernel_shape", 3, 3, 2);
+    add_ints(&node, "pads", 2, 2, 4);
+    pb_message(&n.graph, NODE, &node);
+    add_value(&n.graph, OUTPUT, &out);
+    return n.graph;
+}
+
+TEST(padding_that_the_engine_does_not_take_is_written_by_steps_of_its_own)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_network_verdict *verdict[2];
+    int n_steps[2];
+    bool close;
+    for (int limited = 0; limited < 2; limited++) {
+        const tw_machine *machine;
+        const tw_network *network;
+        tw_text graph = dilated_network();
+        CHECK_EQ(tw_machine_parse(ctx, "slow", limited ? slow_limited : slow, &machine), TW_OK);
+        CHECK_EQ(open_graph(ctx, &graph, machine, &network), TW_OK);
+        both b = plan_both(ctx, network, machine);
+        check_never_slower(&b);
+        check_numbers(ctx, &b);
+        verdict[limited] = run(ctx, b.groups);
+        n_steps[limited] = tw_network_summary_of(network).n_steps;
+        CHECK_EQ(verdict[limited]->n_executed, n_steps[limited]);
+    }
+    CHECK_EQ(n_steps[1], n_steps[0] + 3);
+    CHECK(tw_network_data_differ(&verdict[0]->output[0], &verdict[1]->output[0], &close) < 1e-5);
     tw_context_free(ctx);
 }
 

@@ -4,6 +4,7 @@
  * routes over several; a port at the DRAM and a bus for the links, which
  * broadcast or not; groups whose operators run on different cores, groups that are split over cores in unequal shares, tensors that stay in the memory
  * of one core and are read on others. Whatever is planned must be found right by the judge, executed on numbers. TW_CASES says how many, TW_SEED which. */
+#include "least_check.h"
 #include "tw_test.h"
 
 #include <stdio.h>
@@ -221,6 +222,7 @@ static bool try_case(draw *d, counts *n)
         size_t len;
         FILE *out = open_memstream(&text, &len);
         n->planned++;
+        CHECK(least_holds(plan));
         good = tw_plan_verify(ctx, plan, -1, &options, &verdict) == TW_OK && verdict->checked &&
                verdict->executed && verdict->equal;
         if (!good) fprintf(stderr, "%s\n", verdict->first_fault ? verdict->first_fault : "not executed");

@@ -4,6 +4,7 @@
  * several readers, of small tensors of integers; tiles of channels, rows and columns in any order; per tensor, whether its halo is
  * computed again or its window slides. The verifier executes every plan and compares it with the operators one after the other on
  * whole tensors. Where nothing slides, the windows of all tensors in all steps are those that counting point by point finds. TW_CASES says how many, TW_SEED which. */
+#include "least_check.h"
 #include "plan/plan.h"
 #include "tw_test.h"
 
@@ -626,6 +627,7 @@ static bool judge(draw *d, tw_context *ctx)
         return status == TW_INFEASIBLE && is_reason(ctx, d);
     d->shares = plan->joint->program->any_shares;
     if (d->less == 0) d->less = draw_less(d, plan);
+    if (!least_holds(plan)) return false;
     status = tw_plan_verify(ctx, plan, 0, NULL, &verdict);
     if (status == TW_WRONG) printf("%s\n", verdict->first_fault);
     if (status != TW_OK || !verdict->checked || !verdict->executed || !verdict->equal) return false;

@@ -3,6 +3,7 @@
  * What is drawn: two to eight convolutions, pools and sums, each of which reads what some before it made; machines with one or two
  * cores behind an SRAM, with accumulators of their own or without; tensors that stay between groups; groups of one or two operators with random tiles;
  * memories that are too small for all groups at once. Each plan is judged by the verifier, which executes it. */
+#include "least_check.h"
 #include "losses_check.h"
 #include "tw_test.h"
 
@@ -475,6 +476,7 @@ static void judge(uint64_t seed, count *n)
         CHECK_EQ(measured.cycles, plan->sum.cycles);
         CHECK_EQ(measured.energy_fj, plan->sum.energy_fj);
         losses_check(plan);
+        CHECK(least_holds(plan));
         if (plan->joint->program->any_shares) judge_hasty(plan, &work, n);
         judge_overlap(plan, &work, &d.random);
         if (mapping->n_residents > 0) judge_early(plan, &work);

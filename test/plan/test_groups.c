@@ -3,6 +3,7 @@
  * What is drawn: one to three cores with and without a shared SRAM, accumulators of their own and register files per column, ports,
  * movers of several kinds of cost, arrays and vector units; chains of one to three operators that run as a group, side by side or one
  * group after the other; cuts, orders, holds and pieces of reductions. Each plan is judged by the verifier, which executes it. */
+#include "least_check.h"
 #include "losses_check.h"
 #include "tw_test.h"
 
@@ -352,6 +353,7 @@ static bool judge(uint64_t seed)
         CHECK_EQ(status, TW_OK);
         CHECK(verdict->checked && verdict->executed && verdict->equal);
         losses_check(plan);
+        CHECK(least_holds(plan));
         tw_context_free(ctx);
         return true;
     }

@@ -214,6 +214,27 @@ limited 'min_tile: 5' "tiles of loop 'oy' have 1 points, engine 'pe' needs at le
 sed -i 's/kernel: 3, pad: 1/kernel: 3, pad: 2/; s/\[3, 9, 7\]/[3, 11, 9]/' chain.yaml
 limited 'pad_limit: half-kernel' "a tile of 'ifm' has 2 elements of padding, engine 'pe' takes at most 1 for a kernel of 3; the padding must be materialised"
 
+# Padding that the engine does not take is written, in the group, and the mapping says so.
+cat >limited.yaml <<'END'
+machine: limited
+unit: byte
+timing: async
+memories:
+  - {name: dram, size: unlimited, energy: 60 pJ}
+  - {name: sram, size: 64 KiB, align: 16, energy: 1 pJ}
+engines:
+  - {name: dma, between: [dram, sram], prefetch: all, cost: {latency: 100, per_cycle: 4}}
+  - {name: array, computes: [multiply-add, map], memory: sram, pad_limit: half-kernel, energy: 0.1 pJ, cost: {array: [16, 16], latency: 20}}
+END
+dilated=conv:16x28x28,out=16,kernel=3,dilation=2,pad=2,dtype=i8
+expect 0 plan $dilated -m limited.yaml --budget=2000 -o written
+says out.txt "18'056 cycles"; says out.txt "executed, equal to"; says written/mapping.yaml 'materialise: [conv.ifm]'
+expect 0 eval $dilated -m limited.yaml --mapping=written/mapping.yaml; says out.txt "18'056 cycles"
+expect 0 plan $dilated -m limited.yaml --layers --budget=2000 -o layers; says out.txt "2 operators"
+expect 0 plan $dilated -m limited.yaml --mapping=layers/mapping.yaml; says out.txt "2 operators"; says out.txt "executed"
+expect 2 eval conv:16x28x28,out=16,kernel=3,pad=1,dtype=i8 -m limited.yaml --mapping=written/mapping.yaml
+says err.txt "'conv.ifm' has no padding beyond half a kernel, so none is written"
+
 # What groups do not know is refused, not ignored.
 refused() { # SED-SCRIPT TEXT
     sed "$1" two.yaml >other.yaml
@@ -224,4 +245,26 @@ refused 's/^timing: async/timing: async\nreuse: declared/' "'reuse: declared', w
 refused 's/between: \[l2, l1\]/between: [l2, l1], joins: inputs/' "engine 'm' has 'joins: inputs', which groups do not know"
 refused 's/between: \[l2, l1\]/between: [l2, l1], prefetch: innermost/' "engine 'm' has 'prefetch: innermost', which groups do not know"
 refused 's/size: 16 KiB/size: 16 KiB, buffers: dual/' "memory 'l1' has 'buffers: dual', which groups do not know"
+
+# Ports are known to groups alone: that none were found is no mistake of the machine's file, nor is an end of the time.
+sed 's/size: 16 KiB/size: 2/' two.yaml >other.yaml
+printf 'ports:\n  - {name: p, memory: dram, per_cycle: 2}\n' >>other.yaml
+expect 1 plan matmul:3x4x4 -m other.yaml
+says err.txt "infeasible: no groups were found that fit machine"
+says err.txt "whether there are any is not proven"
+expect 1 plan matmul:3x4x4 -m other.yaml --time-limit=0.000000001
+says err.txt "stopped: the time limit came before the search for groups ended"
+
+# In another order than that of the tensors the last buffer ends where the memory does: 2 + 2 + 1, not 2 + 1, a gap, and 2.
+machine '[{name: dram, size: unlimited}, {name: l1, size: 5, align: 2}]' '{name: dma, between: [dram, l1], cost: {latency: 1, per_cycle: 1}}' \
+    '{name: pe, computes: multiply-add, memory: l1, cost: {latency: 1, per_cycle: 1}}' >tight.yaml
+cat >line.yaml <<'YAML'
+workload: line
+ops:
+  - {name: a, compute: multiply-add, loops: {x: 4, k: 1}, reduce: [k], reads: {i: {dtype: i8, at: [x, k]}, w: {dtype: i8, at: [k]}}, writes: {o: {dtype: i8, at: [x]}}}
+YAML
+group a '{at: l1, sizes: {x: 2}}'
+expect 0 eval line.yaml -m tight.yaml --mapping=map.yaml; says out.txt "executed, equal to"
+sed -i 's/size: 5/size: 4/' tight.yaml
+expect 1 eval line.yaml -m tight.yaml --mapping=map.yaml; says err.txt "memory 'l1' is short by 2: buffers need 6 of 4"
 exit $failed

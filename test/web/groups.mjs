@@ -1,5 +1,5 @@
 // Plans of groups: the page has every command of plan.json where it belongs, and says what it is.
-import { check, equal, readJson } from "./lib.mjs";
+import { check, equal, readJson, readPage } from "./lib.mjs";
 import { load, settle, show } from "./visit.mjs";
 
 const seen = (page) =>
@@ -15,6 +15,39 @@ const seen = (page) =>
 function told({ label, actions: [a] }) {
   const wait = ["none", "engine", "data", "credit", "port"].indexOf(a.wait);
   return [label, a.engine, a.start_cycle, a.busy_end, a.end_cycle, a.waited ? wait : 0];
+}
+
+/** The chain that is drawn is the one of the simulation, through whoever held a port. */
+async function checkCritical(page, name, doc) {
+  await page.click("button:text-is('Critical path')");
+  const sums = await page.evaluate(() => {
+    const { trace, selection } = window.tw.app;
+    const sums = {};
+    selection.critical.forEach((e, i, path) => {
+      const engine = trace.head.engines[trace.head.tracks[trace.kindOf(e).track].engine].name;
+      sums[engine] = (sums[engine] ?? 0) + (i + 1 < path.length ? trace.start[path[i + 1]] : Math.max(trace.end[e], trace.busyEnd[e])) - trace.start[e];
+    });
+    return sums;
+  });
+  for (const engine of doc.engines) equal(sums[engine.name] ?? 0, engine.critical_cycles, `${name}: cycles of ${engine.name} on the critical path`);
+  await page.keyboard.press("c");
+}
+
+/** Every gap has somebody who ended it. */
+async function checkGaps(page, name) {
+  const wrong = await page.evaluate(() => {
+    const { trace, selection } = window.tw.app;
+    const wrong = [];
+    for (let e = 0; e < trace.n; e++) {
+      if (!(trace.gap[e] > 0) || trace.wait[e] < 2) continue;
+      selection.select(e, true);
+      const c = selection.cause;
+      if (c < 0 || (trace.end[c] !== trace.start[e] && trace.busyEnd[c] !== trace.start[e])) wrong.push(e);
+    }
+    selection.select(-1);
+    return wrong;
+  });
+  equal(wrong, [], `${name}: gaps that nobody ended`);
 }
 
 async function checkDetails(page, name, e, row) {
@@ -39,6 +72,9 @@ export async function checkGroups(browser, report) {
   check(!/\bideal\b/i.test(await page.textContent("main")), `${report.name}: nothing is called ideal`);
   const helping = (doc.remedies ?? []).filter((r) => r.tried && (!r.feasible || r.gain >= 0.0005 || (r.proven && r.gain <= -0.0005)));
   equal(await page.$$eval("[data-table=top-remedies] tbody tr", (rows) => rows.length), Math.min(8, helping.length), `${report.name}: what would help`);
+  const hints = readPage(report.file).plans[0].hints;
+  if (hints) equal(await page.$$eval("[data-table=hints] td[data-key=value]", (cells) => cells.map((cell) => Number(cell.dataset.value))), hints.map((h) => h.value), `${report.name}: advice`);
+  check(Boolean(hints) !== Boolean(doc.remedies), `${report.name}: advice of the first screen, or what --explain found`);
   const known = await page.$$eval("[data-table=top-remedies] tbody tr", (rows) => rows.map((row) => row.lastElementChild.textContent));
   check(known.every((k) => ["simulated", "proven", "best found", "no plan found"].includes(k)) && (doc.group_search || known.every((k) => k === "simulated" || k === "proven")), `${report.name}: known by ${known}`);
   check(/What would help/.test(await page.textContent("main")), `${report.name}: no card for what would help`);
@@ -50,6 +86,8 @@ export async function checkGroups(browser, report) {
   const wrong = events.findIndex((e, i) => JSON.stringify(e) !== JSON.stringify(told(doc.rows[i])));
   check(wrong < 0, `${report.name}: event ${wrong}: ${JSON.stringify(events[wrong])}, not ${JSON.stringify(doc.rows[wrong] && told(doc.rows[wrong]))}`);
   for (const e of [0, doc.rows.length >> 1, doc.rows.length - 1]) await checkDetails(page, report.name, e, doc.rows[e]);
+  await checkGaps(page, report.name);
+  await checkCritical(page, report.name, doc);
   equal(problems, [], `${report.name}: messages, exceptions and requests`);
   await context.close();
 }

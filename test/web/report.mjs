@@ -49,6 +49,7 @@ try {
     () => checkRun(browser, reports.network),
     () => checkGroups(browser, reports.groups),
     () => checkGroups(browser, reports.fused),
+    () => checkGroups(browser, planned),
     () => checkWalk(browser, reports.small, small),
     () => checkWindow(browser, reports.conv),
     () => checkNetwork(browser, reports.network),

@@ -6,7 +6,7 @@ import { load, show } from "./visit.mjs";
 const CHANGES = 64; // half of them of plans in groups
 
 /** What can be changed, by the words in the names of fields; those of which a change was compared. */
-const KINDS = ["sizes", "order", "buffers", "keep", "slide", "resident", "size", "cost"];
+const KINDS = ["sizes", "tiles", "order", "buffers", "keep", "slide", "resident", "size", "cost"];
 const kinds = new Set();
 
 /** Pseudo-random numbers, the same in every run. */

@@ -33,7 +33,7 @@ const ENGINE: Known = {
   stores: PLAIN,
   store_units: UNITS,
 };
-const WAITS: Known = { wait_data_cycles: LESS, wait_credit_cycles: LESS, idle_cycles: LESS, critical_cycles: PLAIN };
+const WAITS: Known = { wait_data_cycles: LESS, wait_credit_cycles: LESS, idle_cycles: PLAIN, critical_cycles: PLAIN };
 const LINK: Known = { units: LESS_UNITS, transfers: PLAIN, least_units: UNITS, partial_units: LESS_UNITS, held_units: UNITS };
 const PORT: Known = { busy_cycles: PLAIN, transfers: PLAIN };
 const HOLD: Known = {

@@ -19,6 +19,8 @@ export interface PlanData {
   trace: TraceHead | null; // null: the file has no events
   /** Of a network: the layer's number in its document, otherwise -1. */
   layer: number;
+  /** Changes that help, each simulated: what the first screen of the command says, where nobody asked for more. */
+  hints?: RemedyDoc[];
   /** What it was made of, as files that the command reads; missing in comparisons. */
   files?: { workload: string; machine: string; mapping: string };
 }

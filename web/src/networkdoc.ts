@@ -109,7 +109,7 @@ export function shortName(name: string, letters = 34): string {
   }
   if (name.length <= letters) return name;
   const tail = Math.ceil((letters - 1) * 0.6);
-  return letters < 3 ? "" : (name.slice(0, letters - 1 - tail) + "…" + name.slice(name.length - tail)).replace(/…+/g, "…");
+  return letters < 6 ? "" : (name.slice(0, letters - 1 - tail) + "…" + name.slice(name.length - tail)).replace(/…+/g, "…");
 }
 
 /** Names without the parts that repeat what is beside them, as long as all still differ: "/layer1/layer1.0/conv1/Conv" is

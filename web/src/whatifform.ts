@@ -114,12 +114,12 @@ export class Form {
     const over = Array.isArray(level.unroll) ? [this.field("mapping", [...way, "unroll"], "")] : this.entries([...way, "unroll"]);
     return el("fieldset", {}, [
       el("legend", {}, [text(level.at)]),
-      this.row("tiles of", this.entries([...way, "sizes"])),
-      this.row("tiles", this.entries([...way, "counts"])),
+      this.row("tile size", this.entries([...way, "sizes"])),
+      this.row("tiles", this.entries([...way, "tiles"])),
       this.row("order", this.order(way)),
       this.row("buffers", this.entries([...way, "buffers"], held.map((operand) => [operand, String(slots(operand) ?? "")]))),
       this.row("keep", this.entries([...way, "keep"])),
-      this.row("slide", this.entries([...way, "slide"], level.sizes || level.counts ? slides.map((operand) => [operand, "no"]) : [])),
+      this.row("slide", this.entries([...way, "slide"], level.sizes || level.tiles ? slides.map((operand) => [operand, "no"]) : [])),
       this.row("array", over),
     ]);
   }
@@ -146,7 +146,7 @@ export class Form {
     const others = (what: string) => held.map(({ tensor }): [string, string] => [tensor, what]);
     return el("fieldset", {}, [
       el("legend", {}, [text(level.at)]),
-      this.row("tiles of", this.entries([...way, "sizes"], free.map(({ name, extent }) => [name, String(extent)]))),
+      this.row("tile size", this.entries([...way, "sizes"], free.map(({ name, extent }) => [name, String(extent)]))),
       this.row("tiles", this.entries([...way, "tiles"])),
       this.row("order", this.order(way)),
       this.row("buffers", this.entries([...way, "buffers"], held.map(({ tensor, slots }) => [tensor, String(slots)]))),
@@ -192,7 +192,7 @@ export class Form {
     return text(at(this.trees.machine, ["unit"])) === "element" ? "elements" : "bytes";
   }
   private costTitle(key: string): string {
-    const words: { [key: string]: string } = { per_cycle: `${this.unit}/cycle`, latency: "latency", array: "array of" };
+    const words: { [key: string]: string } = { per_cycle: `${this.unit}/cycle`, constant: "cycles", array: "array of" };
     return words[key] ?? key.replace(/_/g, " ");
   }
   private numbers(way: Way): Child[] {

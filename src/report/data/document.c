@@ -226,7 +226,7 @@ static void read_engine(reader *r, const char *prefix, const place *at)
 static void read_waits(reader *r, const char *prefix, const place *at)
 {
     static const known list[] = {
-        {"wait_data_cycles", -1}, {"wait_credit_cycles", -1}, {"idle_cycles", -1}, {"critical_cycles", 0}, {0}};
+        {"wait_data_cycles", -1}, {"wait_credit_cycles", -1}, {"idle_cycles", 0}, {"critical_cycles", 0}, {0}};
     add_known(r, join(r, prefix, "engines.", text_of(r, at, "name", true)), at, list);
 }
 

@@ -2,6 +2,7 @@
 #include "report/page/page.h"
 #include "report/data/columns.h"
 #include "report/report.h"
+#include "report/text/remedy.h"
 #include "write/memo.h"
 
 #include <stdio.h>
@@ -157,6 +158,10 @@ static tw_status put_plan(page *p, const char *name, int layer, const tw_plan *p
     tw_json_key_string(&p->j, "name", name);
     tw_json_key_int(&p->j, "layer", layer);
     TW_TRY(put_doc(p, plan, verdict, options));
+    if (options->hint) {
+        tw_json_key(&p->j, "hints");
+        tw_report_remedies_json(options->hint, options->n_hints, &p->j);
+    }
     TW_TRY(put_columns(p, plan));
     if (core_size() > 0) TW_TRY(put_files(p, plan));
     tw_json_close(&p->j);

@@ -207,8 +207,8 @@ static void draw_legend(drawing *d)
 {
     enum { PIECES = 40 };
     static const char *const several[] = {
-        "0 to the longest step on any core, in cycles; bold figures: the fastest core of the step",
-        "0 to the longest step; bold figures: fastest", "bold: fastest core", ""};
+        "0 to the longest step on any core, in cycles; dark figures: the fastest core of the step",
+        "0 to the longest step; dark figures: fastest", "dark: fastest core", ""};
     double x = title_x(d), y = d->look.legend_y - 10, piece = d->look.gradient / PIECES;
     int i = 0;
     for (int k = 0; k < PIECES; k++)

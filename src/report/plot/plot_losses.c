@@ -17,11 +17,20 @@ typedef struct waterfall {
     int64_t done;       /* cycles      */
 } waterfall;
 
+enum { PEAK_HUE = 2 };
+
+/* The hues of the page's waterfall (web/src/waterfall.ts). */
 static int look_of(const tw_loss *loss)
 {
-    if (loss->kind == TW_LOSS_WAIT) return loss->why == TW_WAIT_CREDIT ? TW_KIND_CREDIT : TW_KIND_DATA;
-    if (loss->kind == TW_LOSS_START || loss->kind == TW_LOSS_END) return TW_KIND_TILES;
-    return tw_kind_of(0, TW_FORM_PARTIAL);
+    switch (loss->kind) {
+    case TW_LOSS_WAIT: return loss->why == TW_WAIT_CREDIT ? TW_KIND_CREDIT : TW_KIND_DATA;
+    case TW_LOSS_START:
+    case TW_LOSS_END: return TW_KIND_TILES;
+    case TW_LOSS_FILL: return tw_kind_of(1, TW_FORM_MOVED);
+    case TW_LOSS_RECOMPUTE:
+    case TW_LOSS_CONTENTION: return tw_kind_of(3, TW_FORM_MOVED);
+    default: return tw_kind_of(5, TW_FORM_MOVED);
+    }
 }
 
 static double x_of(const waterfall *w, int64_t cycle)
@@ -64,7 +73,8 @@ static tw_status draw_rows(waterfall *w)
     else
         snprintf(text, sizeof text, losses->has_peak ? "%s points at the peak" : "executions of %s points",
                  TW_GROUPED(losses->points));
-    TW_TRY(draw_row(w, losses->has_peak ? "peak" : "executing", losses->peak, tw_kind_of(0, TW_FORM_SOLID), text));
+    TW_TRY(draw_row(w, losses->has_peak ? "peak" : "executing", losses->peak, tw_kind_of(PEAK_HUE, TW_FORM_SOLID),
+                    text));
     for (int i = 0; i < losses->n; i++) {
         const char *what = tw_loss_text(&losses->part[i], w->plot->arena);
         if (!what) return TW_ERR_NOMEM;

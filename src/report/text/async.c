@@ -45,7 +45,7 @@ static void print_time(const tw_op_plan *plan, tw_line *line)
     const tw_summary *s = &plan->timeline.sum;
     tw_text text = {0};
     tw_cycles_add(plan->program.machine, s->cycles, &text);
-    tw_text_printf(&text, " for %s executions and %s instructions", TW_GROUPED(s->execs),
+    tw_text_printf(&text, " for %s execution%s and %s instructions", TW_GROUPED(s->execs), s->execs == 1 ? "" : "s",
                    TW_GROUPED(s->instructions));
     if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "time", text.bytes);
     tw_text_release(&text);

@@ -44,7 +44,7 @@ static void print_time(const tw_plan *plan, tw_line *line)
     const tw_summary *s = &plan->sum;
     tw_text text = {0};
     tw_cycles_add(plan->machine, s->cycles, &text);
-    tw_text_printf(&text, " for %s executions and %s instructions", TW_GROUPED(s->execs),
+    tw_text_printf(&text, " for %s execution%s and %s instructions", TW_GROUPED(s->execs), s->execs == 1 ? "" : "s",
                    TW_GROUPED(s->instructions));
     if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "time", text.bytes);
     tw_text_release(&text);
@@ -174,7 +174,9 @@ static void print_search(const tw_plan *plan, tw_line *line)
     print_layers(plan, line);
     print_cores(plan, line);
     if (s->bound <= 0) return;
-    snprintf(text, sizeof text, "no plan takes fewer than %s cycles, for which %.100s is busy",
+    snprintf(text, sizeof text,
+             s->bound_waits ? "no plan takes fewer than %s cycles, since %.100s has no room to load further ahead"
+                            : "no plan takes fewer than %s cycles, for which %.100s is busy",
              TW_GROUPED(s->bound), s->bound_by);
     tw_distance_add(text, sizeof text, plan->sum.cycles, s->bound);
     tw_fact_put(line, TW_PLAIN, "", text);

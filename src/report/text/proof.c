@@ -390,9 +390,9 @@ static void print_titles(const front *f, int at, tw_line *line)
     tw_line_end(line);
 }
 
-tw_status tw_front_print(const tw_plan *plan, int op, tw_line *line, tw_arena *scratch, tw_diag *diag)
+tw_status tw_front_print(const tw_plan *plan, int op, bool brief, tw_line *line, tw_arena *scratch, tw_diag *diag)
 {
-    enum { TILES_MIN = 16 };
+    enum { TILES_MIN = 16, BRIEF_ROWS = 16 };
     front f = {.plan = plan, .op = op, .n = tw_plan_n_front(plan, op), .search = &plan->op[op].search};
     if (f.n == 0) return TW_OK;
     int at = place_columns(&f);
@@ -400,7 +400,9 @@ tw_status tw_front_print(const tw_plan *plan, int op, tw_line *line, tw_arena *s
     tw_line_printf(line, 0, TW_BOLD, "Pareto front of %s", plan->model->op[op].name);
     tw_line_end(line);
     if (table) print_titles(&f, at, line);
-    for (int k = 0; k < f.n; k++) {
+    int rows = brief && f.n > BRIEF_ROWS ? BRIEF_ROWS : f.n;
+    for (int i = 0; i < rows; i++) {
+        int k = rows < f.n ? (int)((int64_t)i * (f.n - 1) / (rows - 1)) : i;
         tw_text tiles = {0};
         tw_status status = point_tiles(&f, k, scratch, diag, &tiles);
         if (status == TW_OK && !tw_line_has(line, &tiles)) status = TW_ERR_NOMEM;
@@ -408,6 +410,10 @@ tw_status tw_front_print(const tw_plan *plan, int op, tw_line *line, tw_arena *s
         if (status == TW_OK && !table) print_fact(&f, k, tiles.bytes, line);
         tw_text_release(&tiles);
         TW_TRY(status);
+    }
+    if (rows < f.n) {
+        tw_line_printf(line, TW_FACT_NAME, TW_DIM, "%d of %d points; --full prints all", rows, f.n);
+        tw_line_end(line);
     }
     tw_line_end(line);
     return TW_OK;

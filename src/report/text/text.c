@@ -55,7 +55,8 @@ static tw_status print_several(const tw_plan *plan, const tw_verdict *const *ver
                                const tw_print_options *options, tw_line *line, const tw_work *work)
 {
     tw_losses losses;
-    for (int i = 0; i < plan->model->n_ops; i++) TW_TRY(tw_front_print(plan, i, line, work->scratch, work->diag));
+    for (int i = 0; i < plan->model->n_ops; i++)
+        TW_TRY(tw_front_print(plan, i, options->brief, line, work->scratch, work->diag));
     TW_TRY(tw_losses_of_plan(plan, work->scratch, &losses));
     tw_line_printf(line, tw_line_printf(line, 0, TW_BOLD, "%s on %s", plan->model->name, plan->machine->name),
                    TW_PLAIN, "  %d operators, %s points", plan->model->n_ops, TW_GROUPED(plan->sum.macs));
@@ -162,7 +163,7 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
         tw_arena *arena = tw_arena_new();
         if (!arena) return TW_ERR_NOMEM;
         if (i > 0) tw_line_end(&line);
-        status = tw_front_print(plan, i, &line, scratch, diag);
+        status = tw_front_print(plan, i, options->brief, &line, scratch, diag);
         if (status == TW_OK)
             status = print_op(&plan->op[i], verdict ? verdict[i] : NULL, options, &line,
                               &(tw_work){arena, scratch, diag});

@@ -323,7 +323,7 @@ class Numbers {
   constructor(private readonly all: Difference[]) {
     this.table = liveTable<Difference>(
       [
-        { key: "value", title: "value", value: (d) => d.key },
+        { key: "value", title: "value", value: (d) => d.key, show: (d) => el("span", { title: d.key }, [d.key.replace(/_fj$/, "").replace(/_/g, " ")]) },
         { key: "a", title: "A", value: (d) => d.a?.value ?? null, show: (d) => text(d, d.a?.value) },
         { key: "b", title: "B", value: (d) => d.b?.value ?? null, show: (d) => text(d, d.b?.value) },
         { key: "change", title: "change", value: (d) => d.change, show: changeText },

@@ -223,7 +223,7 @@ export const groups: MakeView = (host, app) => {
   host.append(
     cardRow(cards.filter((c) => c !== null)),
     ...(losses ? [losses.card] : []),
-    el("div", { class: "card" }, [el("h2", {}, ["What would help"]), ...remedyParts(doc.remedies, doc.group_search?.measure ?? "latency", !!doc.group_search)]),
+    el("div", { class: "card" }, [el("h2", {}, ["What would help"]), ...remedyParts(app.plan, doc.group_search?.measure ?? "latency", !!doc.group_search)]),
     card("Groups", table(groupColumns(doc.summary.cycles), rowsOf(doc), { name: "group-spans" })),
     ...(fused.length ? [card("Fusion", table(fusionColumns(doc), fused, { name: "fusion" }))] : []),
     card("Engines", table(engineColumns(doc), doc.engines!, { name: "engine-use" })),

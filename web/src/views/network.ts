@@ -207,7 +207,7 @@ class NetworkView implements View {
     const parts = [
       ...this.programs(),
       ...this.losses(),
-      part("What would help", null, ...remedyParts(this.net.remedies, this.measure(), true)),
+      part("What would help", null, ...remedyParts({ doc: this.net }, this.measure(), true)),
       part("Run", "the steps in their order, as wide as their time; a click opens the plan of a step, the tab Run shows what happens inside", this.strip.element),
       part("Steps", null, this.filterBar(), this.net.totals.losses ? lossKey([this.net.totals.losses]) : null, scroll(this.steps.element)),
     ];

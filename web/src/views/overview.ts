@@ -226,9 +226,10 @@ function adviceOf(ops: OpDoc[]): HTMLElement | null {
   return el("p", { class: "advice" }, [of + slowest.async!.advice]);
 }
 
-function remedies(doc: PlanDoc): HTMLElement {
+function remedies(plan: PlanData): HTMLElement {
+  const { doc } = plan;
   const measure = doc.ops[0]?.search?.objectives[0]?.measure ?? "latency";
-  return el("div", { class: "card" }, [el("h2", {}, ["What would help"]), adviceOf(doc.ops), ...remedyParts(doc.remedies, measure, !!doc.ops[0]?.search)]);
+  return el("div", { class: "card" }, [el("h2", {}, ["What would help"]), adviceOf(doc.ops), ...remedyParts(plan, measure, !!doc.ops[0]?.search)]);
 }
 
 // ---- operators ----
@@ -419,7 +420,7 @@ export const overview: MakeView = (host, app) => {
     fixed.push(figure);
     host.append(card);
   }
-  host.append(remedies(doc));
+  host.append(remedies(plan));
   const show = (op: number) => {
     choose(op);
     pictures.scrollIntoView({ block: "nearest" });
