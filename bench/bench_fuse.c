@@ -140,6 +140,52 @@ static void attention(FILE *out)
         "  - {name: context, op: matmul, shape: [512, 64, 512], dtype: f32, inputs: {ifm: p, w: v}, output: o}\n");
 }
 
+/* A block of a transformer: 128 rows of 256, four heads, floats. */
+static void transformer(FILE *out)
+{
+    fputs("  - {name: to_q, op: matmul, shape: [128, 256, 256], dtype: f32, inputs: {ifm: x}, output: q}\n"
+          "  - {name: to_k, op: matmul, shape: [128, 256, 256], dtype: f32, inputs: {ifm: x}, output: k}\n"
+          "  - {name: to_v, op: matmul, shape: [128, 256, 256], dtype: f32, inputs: {ifm: x}, output: v}\n"
+          "  - {name: score, compute: multiply-add, loops: {h: 4, i: 128, j: 128, d: 64}, reduce: [d], reads: "
+          "{q: {tensor: q, dtype: f32, at: [i, 64*h + d]}, k: {tensor: k, dtype: f32, at: [j, 64*h + d]}}, "
+          "writes: {o: {tensor: s, dtype: f32, at: [h, i, j]}}}\n"
+          "  - {name: top, compute: max, loops: {h: 4, i: 128, j: 128}, reduce: [j], reads: {s: {tensor: s, "
+          "dtype: f32, at: [h, i, j]}}, writes: {o: {tensor: m, dtype: f32, at: [h, i]}}}\n"
+          "  - {name: power, compute: map, loops: {h: 4, i: 128, j: 128}, value: \"exp((s - m) / 8)\", reads: "
+          "{s: {tensor: s, dtype: f32, at: [h, i, j]}, m: {tensor: m, dtype: f32, at: [h, i]}}, writes: {o: "
+          "{tensor: e, dtype: f32, at: [h, i, j]}}}\n"
+          "  - {name: total, compute: add, loops: {h: 4, i: 128, j: 128}, reduce: [j], reads: {e: {tensor: e, "
+          "dtype: f32, at: [h, i, j]}}, writes: {o: {tensor: z, dtype: f32, at: [h, i]}}}\n"
+          "  - {name: share, compute: map, loops: {h: 4, i: 128, j: 128}, value: \"e / z\", reads: {e: "
+          "{tensor: e, dtype: f32, at: [h, i, j]}, z: {tensor: z, dtype: f32, at: [h, i]}}, writes: {o: "
+          "{tensor: p, dtype: f32, at: [h, i, j]}}}\n"
+          "  - {name: mix, compute: multiply-add, loops: {h: 4, i: 128, e: 64, j: 128}, reduce: [j], reads: "
+          "{p: {tensor: p, dtype: f32, at: [h, i, j]}, v: {tensor: v, dtype: f32, at: [j, 64*h + e]}}, writes: "
+          "{o: {tensor: c, dtype: f32, at: [h, i, e]}}}\n"
+          "  - {name: out, compute: multiply-add, loops: {i: 128, n: 256, h: 4, e: 64}, reduce: [h, e], reads: "
+          "{c: {tensor: c, dtype: f32, at: [h, i, e]}, w: {tensor: wo, dtype: f32, at: [h, e, n], role: "
+          "weights}}, writes: {o: {tensor: y, dtype: f32, at: [i, n]}}}\n"
+          "  - {name: add1, compute: map, loops: {i: 128, n: 256}, value: \"x + y\", reads: {x: {tensor: x, "
+          "dtype: f32, at: [i, n]}, y: {tensor: y, dtype: f32, at: [i, n]}}, writes: {o: {tensor: r, dtype: "
+          "f32, at: [i, n]}}}\n"
+          "  - {name: mean, compute: add, loops: {i: 128, n: 256}, reduce: [n], value: \"r / 256\", reads: {r: "
+          "{tensor: r, dtype: f32, at: [i, n]}}, writes: {o: {tensor: mu, dtype: f32, at: [i]}}}\n"
+          "  - {name: spread, compute: multiply-add, loops: {i: 128, n: 256}, reduce: [n], value: \"(r - mu) * "
+          "(r - mu) / 256\", reads: {r: {tensor: r, dtype: f32, at: [i, n]}, mu: {tensor: mu, dtype: f32, at: "
+          "[i]}}, writes: {o: {tensor: var, dtype: f32, at: [i]}}}\n"
+          "  - {name: norm, compute: map, loops: {i: 128, n: 256}, value: \"(r - mu) / sqrt(var + 0.00001)\", "
+          "reads: {r: {tensor: r, dtype: f32, at: [i, n]}, mu: {tensor: mu, dtype: f32, at: [i]}, var: "
+          "{tensor: var, dtype: f32, at: [i]}}, writes: {o: {tensor: g, dtype: f32, at: [i, n]}}}\n"
+          "  - {name: up, op: matmul, shape: [128, 1024, 256], dtype: f32, inputs: {ifm: g}, output: u}\n"
+          "  - {name: relu, compute: map, loops: {i: 128, n: 1024}, value: \"max(u, 0)\", reads: {u: {tensor: "
+          "u, dtype: f32, at: [i, n]}}, writes: {o: {tensor: a, dtype: f32, at: [i, n]}}}\n"
+          "  - {name: down, op: matmul, shape: [128, 256, 1024], dtype: f32, inputs: {ifm: a}, output: b}\n"
+          "  - {name: add2, compute: map, loops: {i: 128, n: 256}, value: \"b + g\", reads: {b: {tensor: b, "
+          "dtype: f32, at: [i, n]}, g: {tensor: g, dtype: f32, at: [i, n]}}, writes: {o: {tensor: t, dtype: "
+          "f32, at: [i, n]}}}\n",
+          out);
+}
+
 typedef struct row {
     const char *name, *machine;
     void (*write)(FILE *out);
@@ -215,6 +261,29 @@ static int run(const row *r)
     tw_context_free(ctx);
     free(t.bytes);
     return plan ? 0 : 1;
+}
+
+/* Eight convolutions of 112 rows behind a link of a byte a cycle, in different memories. */
+static void lines(FILE *out) { chain(out, 8, 16, 112); }
+
+static int run_sizes(void)
+{
+    static const int kib[] = {16, 24, 32, 48, 64, 96, 112};
+    int bad = 0;
+    for (size_t i = 0; i < sizeof kib / sizeof *kib; i++) {
+        char machine[800], name[20];
+        snprintf(name, sizeof name, "lines-%d", kib[i]);
+        snprintf(machine, sizeof machine,
+                 "machine: thin\nunit: byte\ntiming: async\nmemories:\n"
+                 "  - {name: dram, size: unlimited, energy: 60 pJ}\n"
+                 "  - {name: sram, size: %d KiB, align: 16, energy: 1 pJ}\nengines:\n"
+                 "  - {name: dma, between: [dram, sram], prefetch: all, cost: {latency: 20, per_cycle: 1}}\n"
+                 "  - {name: array, computes: [multiply-add], memory: sram, energy: 0.1 pJ, cost: {array: [32, "
+                 "32], latency: 5}}\n",
+                 kib[i]);
+        bad |= run(&(row){name, machine, lines});
+    }
+    return bad;
 }
 
 /* ---- networks ---- */
@@ -331,6 +400,7 @@ int main(void)
                                {"deep", narrow, deep},
                                {"mlp", slow, mlp},
                                {"attention", slow, attention},
+                               {"transformer", slow, transformer},
                                {"chain-25", slow, twenty_five},
                                {"chain-50", slow, fifty},
                                {"chain-100", slow, hundred}};
@@ -338,5 +408,6 @@ int main(void)
     printf("%-14s %12s %12s %12s %6s %9s %9s %8s %8s %8s\n", "", "layers", "again", "groups", "ratio", "uJ", "uJ",
            "s", "more s", "wall s");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) bad |= run(&rows[i]);
+    bad |= run_sizes();
     return bad | run_networks();
 }

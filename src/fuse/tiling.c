@@ -751,6 +751,7 @@ static int list_sizes(const tw_segment_frame *f, int loop, int64_t size[MOST_SIZ
         if (is_cut_taken(f, loop, s) && (n == 0 || size[n - 1] != s)) size[n++] = s;
         tiles = tw_max(tiles + 1, tiles < 8 ? 0 : tiles * 5 / 4);
     }
+    if (n > 0 && n < MOST_SIZES && size[n - 1] > 1 && is_cut_taken(f, loop, 1)) size[n++] = 1; /* row by row */
     return n;
 }
 

@@ -123,7 +123,14 @@ static bool is_settled(const tw_request *asked, int i, int n)
 static tw_status find_chain(hunt *h, int i, int n, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
 {
     const tw_chain chain = {h->asked, eval, i, n};
+    const tw_model *model = h->asked->model;
+    const tw_machine *machine = h->asked->machine;
     tw_deadline share;
+    for (int k = i; k < i + n; k++) /* the search of a chain does not say why */
+        if (!tw_machine_computes(machine, &model->op[k]))
+            return tw_diag_error(diag, model->op[k].loc, "engine '%s' of '%s' does not compute '%s'",
+                                 machine->engine[machine->compute].name, machine->name,
+                                 tw_compute_name(model->op[k].compute));
     const tw_deadline *all = diag->deadline;
     if (is_settled(h->asked, i, n)) return find_first(h, i, n, eval, scratch, diag);
     tw_deadline_init(&share, time_of_ops(h, i, n, all), all);
@@ -216,7 +223,8 @@ static tw_status explain_none(const hunt *h, int64_t start, tw_diag *diag)
         return tw_diag_stopped(diag, model->op[0].loc, "the search for groups");
     for (int i = 0; i < model->n_ops; i++)
         if (tw_platform_find_computing(machine->platform, &model->op[i]) < 0)
-            return tw_machine_check_op(machine, &model->op[i], diag);
+            return tw_diag_error(diag, model->op[i].loc, "no engine of '%s' computes '%s'", machine->name,
+                                 tw_compute_name(model->op[i].compute));
     return tw_diag_infeasible(diag, model->op[0].loc,
                               "no groups were found that fit machine '%s'; whether there are any is not proven",
                               machine->name);

@@ -209,11 +209,11 @@ static int64_t content_of(const tw_nest_cursor *c, int s, const tw_box *sub, tw_
     return tw_nest_asked(&c->now, s, region);
 }
 
-/* The innermost place that ends the stay's run when it moves, or one outside of it does; -1: none. */
-static int fixed_by(const tw_nest_cursor *c, const tw_stay *stay)
+/* The innermost place with which what the stay holds may move; -1: none. */
+static int moved_by(const tw_nest_cursor *c, const tw_stay *stay)
 {
     int p = stay->depth - 1;
-    while (p >= 0 && (c->now.count[p] < 2 || !(stay->loops >> c->nest->map->cut[p].loop & 1))) p--;
+    while (p >= 0 && !(stay->loops >> c->nest->map->cut[p].loop & 1)) p--;
     return p;
 }
 
@@ -232,18 +232,19 @@ static bool differs(const tw_nest_cursor *c, const tw_nest_walk *then, int s)
                           tw_nest_box(then, stay->which, stay->depth));
 }
 
-/* Whether what stay s has brought was the last that it needs of the present run of the stay that it comes from: no place that
- * would bring another tile of s, and not of the other, is still to move, and the next one that moves ends the run. */
+/* Whether what stay s has brought was the last that it needs of the present run of the stay that it comes from: that ends before s holds something
+ * else. Mostly the next step that may move either tells; where others widen what is held, so that it stays as it is, one further on. */
 static bool was_last(tw_nest_cursor *c, int s)
 {
-    const tw_stay *stay = &c->nest->stay[s], *from = &c->nest->stay[stay->source];
-    int fixed = fixed_by(c, from);
-    for (int p = fixed_by(c, stay); p > fixed; p--)
-        if (c->now.index[p] + 1 < c->now.count[p]) return false;
-    if (fixed < 0) return true;
+    const tw_stay *stay = &c->nest->stay[s];
+    int place = (int)tw_max(moved_by(c, stay), moved_by(c, &c->nest->stay[stay->source]));
+    if (place < 0) return true;
     tw_nest_walk_copy(&c->later, &c->now);
-    tw_nest_walk_after(&c->later, fixed);
-    return differs(c, &c->later, stay->source);
+    do {
+        tw_nest_walk_after(&c->later, place);
+        if (differs(c, &c->later, stay->source)) return true;
+    } while (!differs(c, &c->later, s));
+    return false;
 }
 
 /* Whether stay s alone reads the one that it comes from. */

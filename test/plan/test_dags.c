@@ -712,3 +712,44 @@ TEST(a_tile_of_nothing_but_padding_is_a_fill)
     CHECK(verdict->checked && verdict->executed && verdict->equal);
     tw_context_free(ctx);
 }
+
+/* What `a` makes is read whole by `b` and in parts by `c`: its weights, which move with the cut of channels by themselves, are the same in all steps, are
+ * brought inwards once, and leave room outside with that. */
+TEST(weights_that_a_second_reader_keeps_whole_are_given_back_when_they_were_brought_inwards)
+{
+    static const char
+        on[] = "machine: m\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited}\n"
+               "  - {name: l2, size: 200}\n  - {name: l1, size: 100}\nengines:\n"
+               "  - {name: far, between: [dram, l2], cost: {latency: 1, per_cycle: 4}}\n"
+               "  - {name: near, between: [l2, l1], cost: {latency: 1, per_cycle: 4}}\n"
+               "  - {name: mac, computes: [multiply-add, add], memory: l1, cost: {latency: 1, per_cycle: 4}}\n",
+        asked[] =
+            "workload: w\nops:\n"
+            "  - {name: a, op: conv, shape: [3, 2, 3], out: 4, kernel: 1, dtype: i8, out_dtype: i8, output: x}\n"
+            "  - {name: b, op: conv, shape: [4, 2, 3], out: 4, kernel: 1, dtype: i8, out_dtype: i8, "
+            "inputs: {ifm: x}, output: y}\n"
+            "  - {name: c, op: add, shape: [4, 2, 3], dtype: i8, out_dtype: i8, inputs: {ifm: x, w: y}, "
+            "output: z}\n",
+        said[] =
+            "groups: [{ops: [a, b, c], levels: [{at: l2, sizes: {d0: 2, d1: 1}, order: [d0, d1]%s}, {at: l1}]}]\n";
+    static const char *const keep[] = {"", ", keep: {a.w: all}"};
+    for (size_t i = 0; i < TW_COUNT(keep); i++) {
+        tw_context *ctx = tw_context_new();
+        const tw_model *model;
+        const tw_machine *machine;
+        const tw_mapping *mapping;
+        const tw_plan *plan;
+        const tw_verdict *verdict;
+        char text[200];
+        snprintf(text, sizeof text, said, keep[i]);
+        CHECK_EQ(tw_model_parse(ctx, "w", asked, &model), TW_OK);
+        CHECK_EQ(tw_machine_parse(ctx, "m", on, &machine), TW_OK);
+        CHECK_EQ(tw_mapping_parse(ctx, model, machine, "g", text, &mapping), TW_OK);
+        CHECK_EQ(tw_plan_eval(ctx, model, machine, mapping, &plan), TW_OK);
+        tw_status status = tw_plan_verify(ctx, plan, 0, NULL, &verdict);
+        if (status == TW_WRONG) print_error("%s\n", verdict->first_fault);
+        CHECK_EQ(status, TW_OK);
+        CHECK(verdict->checked && verdict->equal);
+        tw_context_free(ctx);
+    }
+}

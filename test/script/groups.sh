@@ -252,6 +252,8 @@ printf 'ports:\n  - {name: p, memory: dram, per_cycle: 2}\n' >>other.yaml
 expect 1 plan matmul:3x4x4 -m other.yaml
 says err.txt "infeasible: no groups were found that fit machine"
 says err.txt "whether there are any is not proven"
+expect 2 plan add:3x4 -m other.yaml; says err.txt "no engine of"
+expect 2 plan matmul:3x4x4,epilogue=add -m two.yaml; says err.txt "engine 'pe' of 'm' does not compute 'add'"
 expect 1 plan matmul:3x4x4 -m other.yaml --time-limit=0.000000001
 says err.txt "stopped: the time limit came before the search for groups ended"
 
