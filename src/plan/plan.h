@@ -69,6 +69,7 @@ typedef struct tw_joint_search {
     int n_cores;          /* that were searched; 0: the machine has none, or one                    */
     const int64_t *alone; /* per core: cycles of the best plan on it alone; 0: there is none        */
     int64_t equal;        /* cycles of the same groups in equal parts on all cores; 0: not known    */
+    double space;         /* mappings of a small space, none of which is better (fuse/exact.h); 0: not known   */
 } tw_joint_search;
 
 /* Operators that run as groups, all on one timeline. */

@@ -3,6 +3,7 @@
 
 #include "core/deadline.h"
 #include "fuse/cores.h"
+#include "fuse/exact.h"
 #include "fuse/least_cores.h"
 #include "plan/fused.h"
 #include "plan/polish.h"
@@ -62,6 +63,22 @@ static tw_status find_groups(const tw_request *asked, const tw_plan *apart, cons
     return tw_cores_find(&request, work, found);
 }
 
+/* Lists the small space of fuse/exact.h, if there is one: what is better there is taken, and nothing there is better than the answer. Needless where no plan at
+ * all is. */
+static tw_status find_exactly(const tw_request *asked, const tw_pricing *by, const tw_work *work,
+                              tw_cores_found *found, tw_joint_search *search)
+{
+    const tw_fuse_request request = {.model = asked->model, .machine = asked->machine, .by = *by};
+    double known = by->price(by->user, (double)found->best.cycles, (double)found->best.energy_fj);
+    tw_exact exact;
+    if (search->measure == TW_CYCLES && found->best.cycles <= search->bound) return TW_OK;
+    TW_TRY(tw_exact_find(&request, known, work, &exact));
+    search->space = exact.complete ? exact.n_mappings : 0;
+    search->n_simulated += exact.n_tried;
+    if (exact.best.mapping.n_groups > 0) found->best = exact.best;
+    return TW_OK;
+}
+
 tw_status tw_several_find(const tw_request *asked, const tw_plan *apart, const tw_work *work, const tw_plan **out)
 {
     tw_cores_found found;
@@ -74,12 +91,13 @@ tw_status tw_several_find(const tw_request *asked, const tw_plan *apart, const t
     tw_status status = find_groups(asked, apart, work, &found, &s);
     if (status == TW_INFEASIBLE && apart) return TW_OK;
     TW_TRY(status);
-    if (apart && !tw_fused_is_better(&s, &found.best, &apart->sum)) return TW_OK;
     TW_ALLOC(work->arena, mapping, 1);
     TW_ALLOC(work->arena, search, 1);
-    *mapping = found.best.mapping;
     TW_TRY(write_search(asked, &found, apart, work, search));
     search->measure = s.measure;
+    TW_TRY(find_exactly(asked, &by, work, &found, search));
+    if (apart && !tw_fused_is_better(&s, &found.best, &apart->sum)) return TW_OK;
+    *mapping = found.best.mapping;
     search->seconds = tw_deadline_since(start);
     TW_TRY(tw_mapping_check(mapping, asked->model, asked->machine, work->diag));
     const tw_deadline *deadline = work->diag->deadline; /* the last simulation is short, and not given up */

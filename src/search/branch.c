@@ -5,6 +5,7 @@
 #include "search/descend.h"
 #include "search/first.h"
 #include "search/heap.h"
+#include "search/neighbours.h"
 #include "search/seed.h"
 #include "search/shortlist.h"
 
@@ -16,8 +17,9 @@
 #include <unistd.h>
 
 enum {
-    TASKS = 8,   /* parts of a round                                 */
-    TRIED = 128, /* mappings of the shortlist that are remembered    */
+    TASKS = 8,      /* parts of a round                                 */
+    SEEN = 1 << 12, /* mappings that a walk remembers                   */
+    TRIED = 128,    /* mappings of the shortlist that are remembered    */
     FIRST_NODES =
         2048, /* of the first round, which one thread does alone; lockstep: eight times as many, their bounds are quick */
     MANY_NODES = 32768, /* lockstep: seeds are not worth it before          */
@@ -37,6 +39,11 @@ enum {
 #define CANDIDATE_WORK INT64_C(1000000)   /* a mapping of the shortlist, with all its buffers    */
 #define LONGER_WORK    INT64_C(3000000)   /* the same of programs that are longer for shorter ends */
 #define SHORTLIST_WORK INT64_C(4000000)   /* no more of them are tried after that           */
+#define WALKS_AFTER    INT64_C(5000000)   /* what is proven soon needs none,                              */
+#define WALKS_WORK     INT64_C(4000000)   /* all walks around the best                                    */
+#define HURRIED_WORK   INT64_C(100000)    /* the same where somebody is in a hurry,                        */
+#define WALK_WORK      INT64_C(400000)    /* one of them, at most,                                        */
+#define WALK_LEAST     INT64_C(50000)     /* and at least                                                 */
 #define POLISH_WORK    INT64_C(60000)     /* what is near enough already is tried to improve on    */
 #define DEFAULT_POLISH INT64_C(1500000)   /* and proven, if nobody asked for a gap                       */
 #define MUST_WORK      INT64_C(4000000)   /* a first mapping, whatever budget and time are left,     */
@@ -62,6 +69,7 @@ typedef struct task { /* some parts, searched for a while */
     tw_goal_value left;    /* least bound of what could not be settled */
     tw_part *at;           /* the part at hand */
     tw_part *seed;         /* only this mapping is tried; its own */
+    uint64_t *seen;        /* a walk begins there: numbers of mappings that it met, 0: no more */
     bool must;             /* simulates a mapping whatever the budget: there is none yet */
     bool cut;              /* the part at hand was not divided to its end                */
     bool full;             /* since there is no room for more parts                      */
@@ -92,7 +100,8 @@ typedef struct branch {
     const tw_op_map *start; /* NULL: none */
     bool foreign;           /* it was found for another objective */
     int64_t part_size;
-    bool has_seeds;
+    bool has_seeds, has_walked;
+    uint64_t dice; /* where walks begin */
     int n_tried;
     tw_candidate tried[TRIED]; /* of the shortlist */
     bool hurries;              /* nobody is asked any more */
@@ -386,10 +395,81 @@ static tw_status try_seed(task *t)
     return status;
 }
 
+/* ---- a walk ---- */
+
+/* Whether the mapping is new to the walk; if so it is remembered, as long as there is room. */
+static bool is_new(task *t, const tw_part *part)
+{
+    enum { PROBES = 16 };
+    const unsigned char *bytes = (const unsigned char *)part->var;
+    size_t n = (size_t)t->all->space->frame[part->frame].n_vars * sizeof *part->var;
+    uint64_t hash = UINT64_C(14695981039346656037) + (uint64_t)part->frame; /* FNV-1a */
+    for (size_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * UINT64_C(1099511628211);
+    hash += hash == 0;
+    for (uint64_t i = 0; i < PROBES; i++) {
+        uint64_t *place = &t->seen[(hash + i) % SEEN];
+        if (*place == hash) return false;
+        if (*place != 0) continue;
+        *place = hash;
+        return true;
+    }
+    return true;
+}
+
+/* Simulates the mapping if it may be better than what the walk has. */
+static tw_status try_neighbour(task *t, tw_part *part)
+{
+    const branch *b = t->all;
+    tw_part_bounds least = {0};
+    tw_judge judge = judge_of(t, task_ignored);
+    t->work += node_work(b, part);
+    tw_part_least(b->space, part, &least);
+    if (!least.feasible) return TW_OK;
+    tw_part_bound(b->space, b->goals, &least, part);
+    if (!task_wanted(t, &part->bound, part->closer)) return TW_OK;
+    t->at = part;
+    return tw_leaf_quick(b->space, b->goals, part, &judge);
+}
+
+/* The next neighbour of t->seed; where it is better, it takes that one's place. */
+static tw_status step_to(task *t, int k, bool *better)
+{
+    const branch *b = t->all;
+    tw_part *part;
+    tw_goal_value before = t->front.best[0].value;
+    TW_TRY(tw_neighbours_part(b->space, t->seed, k, &part));
+    t->work++;
+    if (!part) return TW_OK;
+    tw_status status = is_new(t, part) ? try_neighbour(t, part) : TW_OK;
+    *better = status == TW_OK && tw_value_compare(b->goals, &t->front.best[0].value, &before) < 0;
+    free(*better ? t->seed : part);
+    if (*better) t->seed = part;
+    return status;
+}
+
+/* From t->seed, of which nothing but its own value is known, to better neighbours as long as there are some. */
+static tw_status walk(task *t)
+{
+    const branch *b = t->all;
+    TW_TRY(try_neighbour(t, t->seed));
+    int n = tw_neighbours_count(b->space, t->seed), next = 0;
+    for (int left = n; t->front.n > 0 && left > 0 && t->work < t->work_left && !task_stopped(t); left--) {
+        int frame = t->seed->frame;
+        bool better = false;
+        TW_TRY(step_to(t, next, &better));
+        next = (next + 1) % n;
+        if (!better) continue;
+        left = n = tw_neighbours_count(b->space, t->seed);
+        if (t->seed->frame != frame) next = 0; /* numbers are of a frame */
+    }
+    return TW_OK;
+}
+
 static void run_task(task *t, int worker)
 {
     t->worker = worker;
-    if (t->seed && !task_stopped(t)) t->status = try_seed(t);
+    if (t->seed && !task_stopped(t)) t->status = t->seen ? walk(t) : try_seed(t);
+    if (t->seen) return;
     for (tw_part *part; t->status == TW_OK && t->n_nodes < t->nodes_left && t->work < t->work_left;) {
         if (task_stopped(t) || !(part = tw_heap_pop(&t->heap))) return;
         bool kept = false;
@@ -478,7 +558,9 @@ static void run_round(branch *b)
 static void drop_task(task *t)
 {
     free(t->seed);
+    free(t->seen);
     t->seed = NULL;
+    t->seen = NULL;
     tw_heap_release(&t->heap);
     tw_front_release(&t->front);
 }
@@ -1097,6 +1179,123 @@ static tw_status run_blocks(branch *b)
     return TW_OK;
 }
 
+/* ---- around the best ---- */
+
+/* The part of the best mapping, NULL in *out: the space does not say which it is. */
+static tw_status part_of_best(const branch *b, tw_part **out)
+{
+    const tw_best *best = &b->out->front.best[0];
+    *out = NULL;
+    for (int i = 0; i < b->space->n_frames && !*out; i++)
+        if (best->frame < 0 || best->frame == i) TW_TRY(tw_part_of_map(b->space, i, &best->map, out));
+    return TW_OK;
+}
+
+static tw_part *copy_of(const branch *b, const tw_part *part)
+{
+    const size_t size = sizeof *part + (size_t)b->space->frame[part->frame].n_vars * sizeof *part->var;
+    tw_part *copy = malloc(size);
+    if (copy) memcpy(copy, part, size);
+    return copy;
+}
+
+static uint64_t roll(uint64_t *dice)
+{
+    *dice = *dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *dice >> 33;
+}
+
+/* A mapping so many steps away from `from`, whatever it costs; one that cannot fit is no step. */
+static tw_status stray(branch *b, const tw_part *from, int steps, tw_part **out)
+{
+    enum { TRIES = 400 };
+    tw_status status = TW_OK;
+    tw_part *at = copy_of(b, from), *next;
+    if (!at) return TW_ERR_NOMEM;
+    for (int i = 0; i < TRIES && steps > 0 && status == TW_OK; i++) {
+        int k = (int)(roll(&b->dice) % (uint64_t)tw_neighbours_count(b->space, at));
+        tw_part_bounds least = {0};
+        status = tw_neighbours_part(b->space, at, k, &next);
+        if (status != TW_OK || !next) continue;
+        spend(b, node_work(b, next));
+        tw_part_least(b->space, next, &least);
+        free(least.feasible ? at : next);
+        if (!least.feasible) continue;
+        at = next;
+        steps--;
+    }
+    *out = status == TW_OK ? at : NULL;
+    if (status != TW_OK) free(at);
+    return status;
+}
+
+/* Walks that begin near `home`, the first of them there. Each knows of nothing but itself, so that it may pass what is worse than the
+ * best. */
+static tw_status fill_walks(branch *b, const tw_part *home, int n, int64_t each, int *number)
+{
+    enum { FARTHEST = 4 };
+    aim(b);
+    b->claimed = -1;
+    for (b->n_tasks = 0; b->n_tasks < n; ++*number) {
+        task *t = &b->task[b->n_tasks];
+        tw_part *seed;
+        TW_TRY(stray(b, home, *number == 0 ? 0 : 1 + *number % FARTHEST, &seed));
+        tw_status status = begin_task(b, t, 0, each);
+        t->most = each;
+        t->front.n = 0;
+        t->seed = seed;
+        t->seen = calloc(SEEN, sizeof *t->seen);
+        b->n_tasks++;
+        TW_TRY(status);
+        if (!t->seen) return TW_ERR_NOMEM;
+    }
+    return TW_OK;
+}
+
+/* Looks around the best mapping, simulating what it meets: see neighbours.h. */
+static tw_status walk_around(branch *b, int64_t end, tw_part **home)
+{
+    enum { WALKS = 4 };
+    int64_t each = tw_clamp((end - b->out->work) / 8, WALK_LEAST, WALK_WORK);
+    int number = 0;
+    while (b->out->work < end && !is_over(b) && !is_near(b)) {
+        tw_goal_value before = b->out->front.best[0].value;
+        tw_status status = fill_walks(b, *home, number == 0 ? 1 : WALKS, each, &number);
+        if (b->n_tasks > 1 && b->n_threads == 0) start_threads(b);
+        if (status == TW_OK) run_round(b);
+        TW_TRY(merge_round(b, status));
+        if (tw_value_compare(b->goals, &b->out->front.best[0].value, &before) >= 0) continue;
+        free(*home);
+        TW_TRY(part_of_best(b, home));
+        if (!*home) return TW_OK;
+    }
+    return TW_OK;
+}
+
+/* Whether it is time for it. Who is in a hurry walks only where it takes little, since nothing is reduced, or much may be gained. */
+static bool may_walk(const branch *b)
+{
+    static const tw_wide share = 10; /* of the best, that it may be away from the least bound */
+    const tw_front *front = &b->out->front;
+    if (b->options->patience == 0) return b->out->work >= WALKS_AFTER;
+    return !b->space->reductions ||
+           (front->n > 0 && b->heap.n > 0 &&
+            share * (front->best[0].value.of[0] - b->heap.part[0]->bound.of[0]) > front->best[0].value.of[0]);
+}
+
+static tw_status run_walks(branch *b)
+{
+    tw_part *home = NULL;
+    bool suits = has_shortlist(b) && is_timed(b) && b->goals->n_limits == 0 && b->out->front.n > 0;
+    if (!suits || b->heap.n == 0 || is_near(b)) return TW_OK;
+    tw_status status = part_of_best(b, &home);
+    int64_t left = tw_max(0, b->total - b->out->work), most = b->options->patience > 0 ? HURRIED_WORK : WALKS_WORK;
+    if (status == TW_OK && home) status = walk_around(b, b->out->work + tw_min(left / 2, most), &home);
+    free(home);
+    be_patient(b);
+    return status;
+}
+
 /* One tiled level, few loops: the tiles that move least for every order. */
 static tw_status run_tile_seeds(branch *b, int frame)
 {
@@ -1132,6 +1331,12 @@ static tw_status run_seeds(branch *b)
             if (is_over(b)) return TW_OK;
         }
     return TW_OK;
+}
+
+/* Whether seeds are worth it before much is known: where a shortlist has led to something they rarely lead further. */
+static bool has_early_seeds(const branch *b)
+{
+    return b->space->rules->seeds_first && !(has_shortlist(b) && is_timed(b) && b->out->front.n > 0);
 }
 
 /* Lets go of the parts with the highest bounds; what they bound is remembered. */
@@ -1214,6 +1419,11 @@ static tw_status run_rounds(branch *b)
         if (status == TW_OK) run_round(b);
         TW_TRY(merge_round(b, status));
         if (is_done(b)) return end_early(b);
+        if (may_walk(b) && !b->has_walked && !is_over(b)) {
+            b->has_walked = true;
+            TW_TRY(run_walks(b));
+            if (is_done(b)) return end_early(b);
+        }
         int stop = atomic_load(&b->stop);
         if (stop != 0) b->out->ending = (tw_ending)stop;
         if (stop == 0 && b->budget <= 0) b->out->ending = b->near ? TW_END_GAP : TW_END_BUDGET;
@@ -1221,7 +1431,7 @@ static tw_status run_rounds(branch *b)
         if (stop != 0 || b->budget <= 0) return TW_OK;
         bound_memory(b);
         if (is_stuck(b)) return TW_OK;
-        bool seeds = b->space->rules->seeds_first || b->out->n_nodes >= MANY_NODES;
+        bool seeds = has_early_seeds(b) || b->out->n_nodes >= MANY_NODES;
         if (seeds && !b->has_seeds && b->heap.n > 0 && !b->out->front.counts) {
             b->has_seeds = true;
             aim(b);

@@ -201,6 +201,16 @@ static int64_t arranged_cycles(const tw_space *s, const tw_engine *engine)
     return tw_cdiv(tw_sat_mul(s->arranged_rows, row), TW_MILLI);
 }
 
+/* Cycles in which a strided mover fills in zeros, all of which it does itself. Transfers are rounded up with what they fill in, so
+ * that the sum is rounded down here. */
+static int64_t rim_cycles(const tw_space *s, const tw_engine *engine)
+{
+    const tw_cost_descriptor *cost = &engine->cost.descriptor;
+    if (s->rim_units == 0 || !engine->strided || engine->carries != TW_BOTH_WAYS || engine->count > 1) return 0;
+    int64_t beats = tw_cdiv(s->rim_units, cost->beat);
+    return tw_sat_add(cost->setup + cost->fill, tw_sat_mul(beats, cost->per_beat)) / TW_MILLI;
+}
+
 void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
 {
     const tw_space *s = v->s;
@@ -229,7 +239,7 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
         int64_t busy = tw_cdiv(tw_busy_of(engine, all->commands[e], all->units[e]), engine->count);
         busy = tw_max(busy, tw_cdiv(arranged_cycles(s, engine), engine->count));
         busy = tw_max(busy, tw_cdiv(tw_shapes_busy(v, e, all), engine->count));
-        busy = tw_sat_add(busy, launch_of(s));
+        busy = tw_sat_add(busy, tw_sat_add(rim_cycles(s, engine), launch_of(s)));
         int64_t before = INT64_MAX, after = INT64_MAX,
                 more = tw_cost_cycles(&engine->cost, 1) - tw_engine_busy(engine, 1);
         for (int o = 0; o < output; o++) {

@@ -173,6 +173,39 @@ static void measure_rows(tw_space *s)
     }
 }
 
+/* Values of the loop for which the axis, moved by it alone, lies inside the tensor. */
+static int64_t values_inside(const tw_op *op, const tw_axis *axis)
+{
+    const tw_term *term = &axis->term[0];
+    int64_t n = 0, extent = op->loop[term->loop].extent;
+    int64_t from = tw_cdiv(tw_max(0, -axis->offset), term->coef);
+    if (axis->extent > axis->offset) n = tw_min(extent, (axis->extent - 1 - axis->offset) / term->coef + 1);
+    return tw_max(0, n - tw_min(from, extent));
+}
+
+/* Output elements of a move that no input element comes to, where each loop moves an axis of the input by itself. They lie in tiles that
+ * are filled with zeros first, each of them once: when a tile is loaded that has some, or stored that has no others. */
+static void measure_rim(tw_space *s)
+{
+    const tw_operand *in = &s->op->operand[0];
+    unsigned seen = 0;
+    int64_t all = tw_op_points(s->op), inside = 1;
+    if (!s->machine->arranged || tw_op_output(s->op) != 1 || s->machine->n_memories != 2 || in->scattered) return;
+    for (int a = 0; a < in->n_axes; a++) {
+        const tw_axis *axis = &in->axis[a];
+        if (axis->n_terms == 0 && axis->divisor <= 1 && axis->offset >= 0 && axis->offset < axis->extent) continue;
+        if (axis->n_terms != 1 || axis->divisor > 1 || axis->term[0].coef <= 0) return;
+        if (seen >> axis->term[0].loop & 1) return;
+        seen |= 1u << axis->term[0].loop;
+        inside = tw_sat_mul(inside, values_inside(s->op, axis));
+    }
+    for (int l = 0; l < s->op->n_loops; l++) {
+        if (!(seen >> l & 1) && s->op->loop[l].extent > 1) return;
+        if (!tw_space_depends(s, tw_op_output(s->op), l) && s->op->loop[l].extent > 1) return;
+    }
+    s->rim_units = (all - inside) * tw_min(s->elem_units[0], s->elem_units[1]);
+}
+
 /* What must cross, as far as it is wanted. Where only time matters links are mostly not what it waits for: less care is taken. */
 static void measure_floors(tw_space *s)
 {
@@ -235,6 +268,7 @@ tw_status tw_space_measure(tw_space *s, tw_arena *scratch)
 {
     s->plain = tw_op_plain(s->op);
     measure_rows(s);
+    measure_rim(s);
     measure_points(s);
     s->window_points = is_product(s->op) && windows_are_plain(s->op) ? window_points(s->op) : 0;
     measure_edges(s);

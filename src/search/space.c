@@ -979,3 +979,72 @@ void tw_part_map(const tw_space *s, const tw_part *p, tw_op_map *out)
         if (t == f->n_tiled - 1) map->over = tw_spread_plain(s, p);
     }
 }
+
+/* Sizes and rules of a tiled level. */
+static void read_cuts(const tw_space *s, const tw_level_map *map, int t, tw_part *p)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    for (int l = 0; l < s->op->n_loops; l++) {
+        int64_t piece = tw_part_piece(s, p, t, l);
+        bool greedy = map->size[l] > 0 && map->size[l] < piece;
+        int64_t size = map->size[l] > 0 ? tw_min(map->size[l], piece) : tw_cdiv(piece, tw_max(1, map->count[l]));
+        p->var[tw_var_size(s, t, l)] = (tw_range){(int32_t)size, (int32_t)size};
+        p->var[tw_var_rule(s, f, t, l)] = (tw_range){greedy, greedy};
+    }
+}
+
+static void read_keep(const tw_space *s, const tw_level_map *map, int m, int o, tw_part *p)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    tw_cut_loops c = order_of(s, p, f->grain[m]);
+    tw_range *r = &p->var[tw_var_keep(s, f, m, o)];
+    for (int32_t v = 0; v <= c.n + 1; v++) {
+        int slide;
+        *r = (tw_range){v, v};
+        int keep = tw_part_keep(s, p, m, o, &c, &slide);
+        if (keep_word(&c, keep) == map->keeps[o] && slide + 1 == map->slides[o]) return;
+    }
+}
+
+static bool is_map_of(const tw_space *s, const tw_part *p, const tw_op_map *map)
+{
+    tw_op_map own;
+    tw_part_map(s, p, &own);
+    for (int m = 1; m < s->machine->n_memories; m++) {
+        const tw_level_map *a = &own.level[m - 1], *b = &map->level[m - 1];
+        bool alike = a->pass == b->pass && memcmp(a->keeps, b->keeps, sizeof a->keeps) == 0 &&
+                     memcmp(a->slides, b->slides, sizeof a->slides) == 0;
+        if (alike && !a->pass)
+            alike = memcmp(a->size, b->size, sizeof a->size) == 0 &&
+                    memcmp(a->count, b->count, sizeof a->count) == 0 && a->accumulate == b->accumulate &&
+                    memcmp(&a->over, &b->over, sizeof a->over) == 0;
+        if (!alike) return false;
+    }
+    return true;
+}
+
+tw_status tw_part_of_map(const tw_space *s, int frame, const tw_op_map *map, tw_part **out)
+{
+    const tw_frame *f = &s->frame[frame];
+    bool empty, alike = true;
+    *out = NULL;
+    for (int m = 1; m < s->machine->n_memories; m++)
+        alike &= map->level[m - 1].pass == (f->memory[f->grain[m]] != m);
+    if (!alike) return TW_OK;
+    tw_part *p = tw_part_of_frame(s, frame, &empty);
+    if (!p) return TW_ERR_NOMEM;
+    for (int t = 0; t < f->n_tiled; t++) read_cuts(s, &map->level[f->memory[t] - 1], t, p);
+    for (int t = 0; t < f->n_tiled && alike; t++) {
+        const tw_level_map *level = &map->level[f->memory[t] - 1];
+        if (s->discipline->adders)
+            p->var[f->modes + t] = (tw_range){(int32_t)level->accumulate, (int32_t)level->accumulate};
+        alike = tw_part_set_order(s, p, t, level->order);
+    }
+    for (int m = 1; m < s->machine->n_memories && alike && s->discipline->credits; m++)
+        for (int o = 0; o < s->op->n_operands; o++) read_keep(s, &map->level[m - 1], m, o, p);
+    if (!empty && alike && tw_part_complete(s, p) && is_map_of(s, p, map))
+        *out = p;
+    else
+        free(p);
+    return TW_OK;
+}

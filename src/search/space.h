@@ -103,6 +103,7 @@ typedef struct tw_space {
     int64_t useful[TW_MAX_LOOPS];   /* values of a loop that touch something, at least             */
     int64_t least[TW_MAX_OPERANDS]; /* elements that must be moved                                 */
     int64_t arranged_rows;          /* an arranged move: rows of all transfers, in and out, at least */
+    int64_t rim_units;              /* the same: of its output, what is filled with zeros, at least  */
     double window_points; /* is_product: points of the loops that only shift windows, else 0             */
     int64_t movement[TW_MAX_MEMORIES]; /* units that must cross into memory m, whatever the schedule  */
     /* What must cross between memory m and those outside, whatever the mapping: units, energy in fJ, units by engine e; see
@@ -187,6 +188,8 @@ enum { TW_MAX_LENGTHS = 32 };
 int tw_part_lengths(const tw_space *space, const tw_part *part, int t, int l, int64_t len[TW_MAX_LENGTHS]);
 /* The mapping of a part in which only buffers are open; they are left 0. */
 void tw_part_map(const tw_space *space, const tw_part *part, tw_op_map *out);
+/* The other way round: the part of the frame whose mapping is `map`, whatever its buffers; NULL in *out: it has none. */
+TW_NODISCARD tw_status tw_part_of_map(const tw_space *space, int frame, const tw_op_map *map, tw_part **out);
 /* The largest piece of loop l that reaches tiled level t, sizes being one number. */
 static inline int64_t tw_part_piece(const tw_space *s, const tw_part *p, int t, int l)
 {

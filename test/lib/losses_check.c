@@ -6,6 +6,7 @@
 #include "report/facts/losses.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MAX_SEEN = 64 };
 
@@ -135,6 +136,34 @@ static void check_engine(const watch *w, int e, tw_arena *arena)
     check_times(w, e, &x, engine->late);
 }
 
+/* Of a plan on several cores: what its busiest engine has to do at its own peak is what all cores take together, and what the others leave to it. */
+static void check_cores(const tw_plan *plan, const tw_losses *all, tw_arena *arena)
+{
+    const tw_platform *platform = plan->joint->program->platform;
+    int64_t points = 0, own = -1;
+    double rate = 0;
+    for (int e = 0; e < platform->n_engines; e++) {
+        const tw_platform_engine *engine = &platform->engine[e];
+        tw_losses x;
+        bool executes;
+        int64_t a, b;
+        if (engine->is.kind != TW_COMPUTES) continue;
+        CHECK_EQ(tw_losses_of_engine(plan, e, arena, &executes, &x), TW_OK);
+        CHECK_EQ(x.of[TW_LOSS_CORES], 0);
+        if (executes) points += x.points;
+        if (strcmp(engine->name, all->engine) == 0) own = x.peak;
+        if (tw_cost_peak(&engine->is.cost, &a, &b))
+            rate += (double)a / (double)b * (double)tw_max(1, engine->is.count);
+    }
+    CHECK(own >= 0);
+    CHECK_EQ(all->peak + all->of[TW_LOSS_CORES], own);
+    if (!all->all_cores) return;
+    CHECK(platform->n_cores > 1);
+    CHECK(all->points <= points);
+    CHECK((double)all->rate / (double)all->per <= rate * 1.000001);
+    CHECK(fabs((double)all->peak - (double)all->points * (double)all->per / (double)all->rate) < 1);
+}
+
 void losses_check(const tw_plan *plan)
 {
     tw_arena *arena = tw_arena_new();
@@ -149,6 +178,7 @@ void losses_check(const tw_plan *plan)
     CHECK_EQ(tw_losses_of_plan(plan, arena, &all), TW_OK);
     check_sums(&all);
     CHECK_EQ(all.cycles, plan->sum.cycles);
+    if (plan->joint) check_cores(plan, &all, arena);
     tw_diag_release(&diag);
     tw_arena_free(arena);
 }

@@ -2,6 +2,7 @@
 #include "async_random.h"
 #include "losses_check.h"
 #include "plan/plan.h"
+#include "report/facts/jointfacts.h"
 #include "report/facts/losses.h"
 
 #include <stdio.h>
@@ -182,6 +183,96 @@ TEST(a_smaller_tile_loses_at_the_edge)
     CHECK_EQ(x.peak, 20 * 16 * 64 / 256);
     CHECK_EQ(x.of[TW_LOSS_FILL], 0);
     CHECK_EQ(x.of[TW_LOSS_EDGE], 64 - 4 * 16 * 64 / 256);
+    tw_arena_free(arena);
+    tw_context_free(ctx);
+}
+
+/* A product of 6 x 16 x 32 points on two cores that do 4 and 8 points a cycle; the small one has rows 0 .. `rows` - 1, in the end none. */
+static void look_at_cores(int rows, tw_arena *arena, tw_losses *out)
+{
+    static const char *const machine =
+        "machine: two\nunit: byte\ntiming: async\nmemories: [{name: dram, size: unlimited}]\ncores:\n"
+        "  - name: small\n    memories: [{name: m, size: 8192}]\n    engines:\n"
+        "      - {name: dma, between: [dram, m], cost: {latency: 0, per_cycle: 64}}\n"
+        "      - {name: mac, computes: multiply-add, memory: m, cost: {array: [1, 4]}}\n"
+        "  - name: large\n    memories: [{name: m, size: 8192}]\n    engines:\n"
+        "      - {name: dma, between: [dram, m], cost: {latency: 0, per_cycle: 64}}\n"
+        "      - {name: mac, computes: multiply-add, memory: m, cost: {array: [1, 8]}}\n";
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *m;
+    const tw_mapping *map;
+    const tw_plan *plan;
+    char text[400];
+    if (rows > 0)
+        snprintf(
+            text, sizeof text,
+            "groups:\n  - {split: {loop: m, cores: [small, large], shares: [%d, %d]}, ops: [matmul], levels: [{at: "
+            "m}]}\n",
+            rows, 6 - rows);
+    else
+        snprintf(text, sizeof text, "groups:\n  - {core: large, ops: [matmul], levels: [{at: m}]}\n");
+    CHECK_EQ(tw_model_open(ctx, "matmul:6x16x32,dtype=i8", &model), TW_OK);
+    CHECK_EQ(tw_machine_parse(ctx, "machine", machine, &m), TW_OK);
+    CHECK_EQ(tw_mapping_parse(ctx, model, m, "mapping", text, &map), TW_OK);
+    CHECK_EQ(tw_plan_eval(ctx, model, m, map, &plan), TW_OK);
+    losses_check(plan);
+    CHECK_EQ(tw_losses_of_plan(plan, arena, out), TW_OK);
+    tw_context_free(ctx);
+}
+
+TEST(cores_that_have_less_than_their_share_are_a_part_of_the_waterfall)
+{
+    tw_arena *arena = tw_arena_new();
+    tw_losses x;
+    look_at_cores(2, arena, &x); /* as their speeds are: 4 rows of 8 points a cycle, 2 of 4 */
+    CHECK(x.all_cores);
+    CHECK_EQ(x.peak, 6 * 16 * 32 / 12);
+    CHECK_EQ(x.of[TW_LOSS_CORES], 0);
+    look_at_cores(3, arena, &x); /* equal parts: the small one takes longer, and could do with less */
+    CHECK_EQ(x.peak, 6 * 16 * 32 / 12);
+    CHECK_EQ(x.of[TW_LOSS_CORES], 3 * 16 * 32 / 4 - x.peak);
+    CHECK_EQ(x.part[0].kind, TW_LOSS_CORES);
+    look_at_cores(0, arena, &x); /* one alone */
+    CHECK_EQ(x.peak, 6 * 16 * 32 / 12);
+    CHECK_EQ(x.of[TW_LOSS_CORES], 6 * 16 * 32 / 8 - x.peak);
+    tw_arena_free(arena);
+}
+
+/* Layers of examples/16-three-cores in equal parts: the input crosses once and arrives three times; all tensors of a port add up to the port. */
+TEST(what_several_cores_load_at_once_crosses_a_port_that_broadcasts_once)
+{
+    const char *source = getenv("TW_SOURCE");
+    char path[3][600];
+    static const char *const name[] = {"workload.yaml", "machine.yaml", "equal.yaml"};
+    tw_context *ctx = tw_context_new();
+    tw_arena *arena = tw_arena_new();
+    tw_diag diag = {0};
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_mapping *mapping;
+    const tw_plan *plan;
+    const tw_port_traffic *traffic;
+    int n;
+    int64_t sum = 0;
+    for (int i = 0; i < 3; i++)
+        snprintf(path[i], sizeof path[i], "%s/examples/16-three-cores/%s", source ? source : ".", name[i]);
+    CHECK_EQ(tw_model_open(ctx, path[0], &model), TW_OK);
+    CHECK_EQ(tw_machine_open(ctx, path[1], &machine), TW_OK);
+    CHECK_EQ(tw_mapping_open(ctx, model, machine, path[2], &mapping), TW_OK);
+    CHECK_EQ(tw_plan_eval(ctx, model, machine, mapping, &plan), TW_OK);
+    losses_check(plan);
+    CHECK_EQ(tw_joint_port_traffic(plan, &(tw_work){arena, arena, &diag}, &n, &traffic), TW_OK);
+    for (int i = 0; i < n; i++) {
+        sum += traffic[i].units;
+        if (strcmp(model->tensor[traffic[i].tensor].name, "l0.ifm") != 0) continue;
+        CHECK_EQ(traffic[i].transfers, 1);
+        CHECK_EQ(traffic[i].units, 3 * 56 * 56);
+        CHECK_EQ(traffic[i].delivered, 3 * 3 * 56 * 56);
+    }
+    CHECK_EQ(sum, plan->joint->timeline.port_units[0]);
+    CHECK_EQ(sum, 3 * 56 * 56 + (3 + 3 * 8) * 8 * 9 + 4 * 8 * 56 * 56 + 3 * 8 * 56 * 56);
+    tw_diag_release(&diag);
     tw_arena_free(arena);
     tw_context_free(ctx);
 }

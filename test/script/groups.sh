@@ -76,7 +76,8 @@ shows() {
         fail "$name: mapping.yaml makes another plan"
 
     # ---- what has no meaning ----
-    for kind in buffers roofline traffic; do
+    expect 0 eval "${run[@]}" --plot=buffers -o yes.svg
+    for kind in roofline traffic; do
         expect 2 eval "${run[@]}" --plot=$kind -o no.svg; says err.txt "there is no such picture"
     done
     expect 2 eval "${run[@]}" --symbolic; says err.txt "a mapping with groups cannot be written as formulas"; is_empty out.txt

@@ -77,5 +77,9 @@ expect 2 eval "${kpu[@]}" --plot=gantt --plot-op=conv -o x.png
 expect 74 eval "${kpu[@]}" --plot=gantt -o nowhere/x.png
 [ "$(cat err.txt)" = "tilewright: cannot write 'nowhere/x.png': No such file or directory" ] || fail "no folder: $(cat err.txt)"
 
+# Groups on several cores: the memories of all of them.
+three=$source/examples/16-three-cores
+expect 0 eval "$three"/workload.yaml -m "$three"/machine.yaml --mapping "$three"/equal.yaml --plot=buffers -o cores.svg
+for core in a b c; do says cores.svg "$core.sram"; done
 [ $failed = 0 ] && echo "pictures are as they should be"
 exit $failed

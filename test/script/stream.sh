@@ -5,8 +5,8 @@ t=$source/test/rivals/stream
 
 sub=eval
 expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping "$t/mapping.yaml"
-says out.txt "two_cores: 3 layers on 3 cores by ZigZag's rules, a tile on each core"
-says out.txt "all layers one after the other, as Stream runs them: 8697 cycles"
+says out.txt "two_cores: 3 layers on 3 cores"
+says out.txt "all layers in turn, as Stream runs them: 8697 cycles"
 narrow out.txt
 expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping "$t/mapping_2026.yaml" --json
 valid_json out.txt

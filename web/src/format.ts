@@ -37,12 +37,13 @@ export interface PlanDoc {
   losses?: LossesDoc; // missing in older documents
   ops: OpDoc[];
   groups?: GroupDoc[]; // operators that run side by side: then what follows is about all of them, and `ops` has little
-  group_search?: { measure?: string } | null; // null: the mapping was given
+  group_search?: { measure?: string; layers_cycles?: number | null; bound_cycles?: number | null; alone_cycles?: Record<string, number | null>; equal_cycles?: number | null; proven_mappings?: number | null } | null; // null: the mapping was given
   bottleneck?: string;
   bound?: { ticks: number; cycles: number; engine?: string; port?: string };
   critical_port_cycles?: number;
   engines?: GroupEngineDoc[];
-  ports?: { name: string; memory: string; ways: number; per_cycle: number | null; busy_cycles: number; transfers: number }[];
+  ports?: { name: string; memory: string; ways: number; per_cycle: number | null; busy_cycles: number; transfers: number; units?: number }[];
+  port_traffic?: { port: string; tensor: string; transfers: number; units: number; delivered_units: number }[]; // missing in older documents
   memories?: { name: string; size: number | null; copies: number; slots: number; peak_live: number }[];
   holds?: HoldDoc[];
   placement?: PlacementDoc[];
@@ -66,6 +67,8 @@ export interface LossesDoc {
   cycles: number;
   busy: number;
   peak: number;
+  cores?: number; // missing in older documents, as all_cores
+  all_cores?: boolean;
   recompute: number;
   fill: number;
   overhead: number;
@@ -77,7 +80,7 @@ export interface LossesDoc {
   parts: LossDoc[];
 }
 export interface LossDoc {
-  kind: "recompute" | "fill" | "overhead" | "edge" | "contention" | "start" | "end" | "wait";
+  kind: "cores" | "recompute" | "fill" | "overhead" | "edge" | "contention" | "start" | "end" | "wait";
   cycles: number;
   share: number;
   text: string;

@@ -17,6 +17,7 @@ export type LossKind = LossDoc["kind"];
 
 /** What a kind of loss is called, and its colour. */
 export const LOSSES: Record<LossKind, { name: string; about: string; colour: string }> = {
+  cores: { name: "cores idle", about: "points of this engine that the other cores could have taken: they have less than their share, down to nothing", colour: "var(--operand-4)" },
   recompute: { name: "computed again", about: "points of halos that are computed more than once", colour: "var(--operand-3)" },
   fill: { name: "array fill", about: "whole tiles do not fill the compute engine", colour: "var(--operand-1)" },
   overhead: { name: "overhead", about: "cycles of every execution that compute nothing: latency, the start of a kernel", colour: "var(--operand-5)" },
@@ -42,7 +43,7 @@ interface Line {
 function linesOf(losses: LossesDoc): Line[] {
   const { has_peak, peak_points_per_cycle: most, peak, cycles, engine, points } = losses;
   const text = has_peak ? (most ? `peak: ${rate(most)} points/cycle` : "peak") : `${engine} executes`;
-  const about = has_peak ? `${digits(points)} points at the peak of ${engine}: no plan takes less` : "its executions take as long whatever they do";
+  const about = has_peak ? `${digits(points)} points at the peak of ${losses.all_cores ? "all cores together" : engine}: no plan takes less` : "its executions take as long whatever they do";
   const first: Line = { key: "peak", text, hover: about, from: 0, cycles: peak, colour: PEAK, whole: true };
   let from = peak;
   const lost = losses.parts.map((part, i): Line => {
@@ -100,7 +101,7 @@ function lengthText(line: Line, clock: number | null): string {
 /** The same in one line, for a cell of a table. */
 export function lossStrip(losses: LossesDoc): HTMLElement {
   const kinds = Object.keys(LOSSES) as LossKind[];
-  const parts = kinds.map((kind) => ({ text: LOSSES[kind].name, cycles: losses[kind], colour: LOSSES[kind].colour })).filter((part) => part.cycles > 0);
+  const parts = kinds.map((kind) => ({ text: LOSSES[kind].name, cycles: losses[kind] ?? 0, colour: LOSSES[kind].colour })).filter((part) => part.cycles > 0);
   const all = [{ text: "peak", cycles: losses.peak, colour: PEAK }, ...parts];
   const title = all.map(({ text, cycles }) => `${text} ${percent(cycles / losses.cycles)}`).join(", ");
   const spans = all.map(({ cycles, colour }) => el("span", { style: `flex-grow: ${cycles / losses.cycles}; background: ${colour}` }));
@@ -109,7 +110,7 @@ export function lossStrip(losses: LossesDoc): HTMLElement {
 
 /** What the colours of lossStrip mean: those that occur. */
 export function lossKey(all: LossesDoc[]): HTMLElement {
-  const kinds = (Object.keys(LOSSES) as LossKind[]).filter((kind) => all.some((losses) => losses[kind] > 0));
+  const kinds = (Object.keys(LOSSES) as LossKind[]).filter((kind) => all.some((losses) => (losses[kind] ?? 0) > 0));
   const item = (text: string, colour: string) => el("li", {}, [el("span", { class: "swatch", style: `background: ${colour}` }), text]);
   const seen = new Map<string, string>(); // kinds that share a colour share an item
   for (const kind of kinds) seen.set(LOSSES[kind].colour, [seen.get(LOSSES[kind].colour), LOSSES[kind].name].filter(Boolean).join(", "));

@@ -150,6 +150,11 @@ static void write_search(const tw_plan *plan, tw_json *j)
             int_or_null(j, plan->joint->program->platform->core[c].name, s->alone[c], s->alone[c] > 0);
         tw_json_close(j);
         int_or_null(j, "equal_cycles", s->equal, s->equal > 0);
+        tw_json_key(j, "proven_mappings");
+        if (s->space > 0)
+            tw_json_number(j, s->space);
+        else
+            tw_json_null(j);
     }
     int_or_null(j, "bound_cycles", s->bound, s->bound > 0);
     tw_json_key_string(j, "bound_by", s->bound_by);
@@ -293,6 +298,25 @@ void tw_joint_json(const tw_plan *plan, tw_json *j)
     write_list(plan, "memories", program->platform->n_memories, write_memory, j);
     write_list(plan, "holds", program->n_stays, write_hold, j);
     write_list(plan, "buffers", program->n_buffers, write_buffer, j);
+}
+
+tw_status tw_joint_traffic_json(const tw_plan *plan, const tw_work *work, tw_json *j)
+{
+    const tw_port_traffic *traffic;
+    int n;
+    TW_TRY(tw_joint_port_traffic(plan, work, &n, &traffic));
+    open_list(j, "port_traffic");
+    for (int i = 0; i < n; i++) {
+        tw_json_open_line(j, '{');
+        tw_json_key_string(j, "port", plan->joint->program->platform->port[traffic[i].port].name);
+        tw_json_key_string(j, "tensor", plan->model->tensor[traffic[i].tensor].name);
+        tw_json_key_int(j, "transfers", traffic[i].transfers);
+        tw_json_key_int(j, "units", traffic[i].units);
+        tw_json_key_int(j, "delivered_units", traffic[i].delivered);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+    return TW_OK;
 }
 
 void tw_joint_command_json(const tw_plan *plan, const tw_instr *in, tw_json *j)

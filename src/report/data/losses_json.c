@@ -51,6 +51,7 @@ tw_status tw_losses_json(const tw_losses *losses, tw_arena *scratch, tw_json *j)
     tw_json_key_string(j, "engine", losses->engine);
     tw_json_key_int(j, "units", losses->units);
     tw_json_key_bool(j, "has_peak", losses->has_peak);
+    tw_json_key_bool(j, "all_cores", losses->all_cores);
     write_rate(losses, j);
     tw_json_key_int(j, "points", losses->points);
     tw_json_key_int(j, "cycles", losses->cycles);

@@ -495,6 +495,7 @@ tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, 
     }
     tw_json_close(&j);
     if (plan->joint) tw_joint_json(plan, &j);
+    if (plan->joint) TW_TRY(tw_joint_traffic_json(plan, &(tw_work){scratch, scratch, diag}, &j));
     if (plan->joint && options->n_rows != 0) TW_TRY(write_joint_rows(&j, plan, options, diag));
     if (plan->n_placings > 0) write_placements(&j, plan);
     if (options->remedy) {

@@ -235,3 +235,57 @@ void tw_joint_row(const tw_plan *plan, const tw_rowset *row, tw_action *action, 
                     .n_actions = 1,
                     .action = action};
 }
+
+/* ---- what passes ports ---- */
+
+typedef struct counter {
+    const tw_plan *plan;
+    tw_port_traffic *at; /* port * tensors + tensor */
+} counter;
+
+static void count_at(const counter *c, int port, int tensor, const tw_instr *in, bool reads, int64_t units)
+{
+    const tw_port *p = &c->plan->joint->program->platform->port[port];
+    tw_port_traffic *t = &c->at[port * c->plan->model->n_tensors + tensor];
+    t->delivered += units;
+    if (in->heard && reads && p->broadcasts) return;
+    t->transfers++;
+    t->units += tw_cdiv(units, p->word) * p->word;
+}
+
+static tw_status count_command(void *user, const tw_rowset *row)
+{
+    const counter *c = user;
+    const tw_joint *program = c->plan->joint->program;
+    for (int i = 0; i < row->n_events; i++) {
+        const tw_instr *in = &row->event[i].instr;
+        if (in->op != TW_LOAD && in->op != TW_STORE) continue;
+        const tw_platform_engine *engine = &program->platform->engine[in->engine];
+        int tensor = program->nest[in->group].op[in->which].op->operand[in->operand].tensor;
+        int reads = engine->reads[in->op == TW_STORE], writes = engine->writes[in->op == TW_STORE];
+        if (reads >= 0) count_at(c, reads, tensor, in, true, in->reads);
+        if (writes >= 0 && writes != reads) count_at(c, writes, tensor, in, false, in->writes);
+    }
+    return TW_OK;
+}
+
+tw_status tw_joint_port_traffic(const tw_plan *plan, const tw_work *work, int *n, const tw_port_traffic **out)
+{
+    int n_ports = plan->joint->program->platform->n_ports, n_tensors = plan->model->n_tensors;
+    counter c = {.plan = plan};
+    *n = 0;
+    TW_ALLOC(work->arena, c.at, (int64_t)n_ports * n_tensors + 1);
+    *out = c.at;
+    if (n_ports == 0) return TW_OK;
+    const tw_row_sink sink = {count_command, NULL, &c};
+    TW_TRY(tw_joint_walk(plan, &sink, work->scratch, work->diag));
+    for (int p = 0; p < n_ports; p++)
+        for (int t = 0; t < n_tensors; t++) {
+            tw_port_traffic own = c.at[p * n_tensors + t];
+            if (own.delivered == 0) continue;
+            own.port = p;
+            own.tensor = t;
+            c.at[(*n)++] = own;
+        }
+    return TW_OK;
+}

@@ -42,6 +42,15 @@ const char *tw_joint_label(const tw_plan *plan, const tw_instr *in, char *text);
 int tw_joint_label_depth(const tw_plan *plan, const tw_instr *in);
 int tw_joint_cut_loops(const tw_plan *plan, int group, int loop[TW_MAX_LOOPS]);
 
+/* What passes a port of a tensor. Loads that hear another one are delivered and do not pass. */
+typedef struct tw_port_traffic {
+    int port, tensor;                    /* of the platform, of the model    */
+    int64_t transfers, units, delivered; /* that pass; units that arrive     */
+} tw_port_traffic;
+/* In the order of ports and tensors, those that there are. All that pass one port add up to what the port has passed. */
+TW_NODISCARD tw_status tw_joint_port_traffic(const tw_plan *plan, const tw_work *work, int *n,
+                                             const tw_port_traffic **out);
+
 /* Lets the sink see every command again, in the order of the program. */
 TW_NODISCARD tw_status tw_joint_walk(const tw_plan *plan, const tw_row_sink *sink, tw_arena *scratch,
                                      tw_diag *diag);

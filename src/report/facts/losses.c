@@ -15,8 +15,8 @@ typedef __int128 marks;
 
 const char *tw_loss_name(tw_loss_kind kind)
 {
-    static const char *const name[] = {"recompute",  "fill",  "overhead", "edge",
-                                       "contention", "start", "end",      "wait"};
+    static const char *const name[] = {"cores",      "recompute", "fill", "overhead", "edge",
+                                       "contention", "start",     "end",  "wait"};
     return name[kind];
 }
 
@@ -464,7 +464,7 @@ static void climb_groups(ladder *l, const tw_plan *plan, int engine)
 /* Whether it is told by its kind alone, as one with all others of that kind: what says nothing of its own, and fills of less than 1 %. */
 static bool is_told_by_kind(const tw_losses *out, const tw_loss *part)
 {
-    if (part->kind == TW_LOSS_FILL) return part->cycles < out->cycles / 100;
+    if (part->kind == TW_LOSS_FILL) return !part->dimension || part->cycles < out->cycles / 100;
     return part->kind != TW_LOSS_WAIT && part->kind != TW_LOSS_START;
 }
 
@@ -546,6 +546,80 @@ static tw_status list_kinds(tw_losses *sum, tw_arena *arena)
     return TW_OK;
 }
 
+/* Engines of cores that share points: so many, which take all of them so long at their peaks. */
+typedef struct crew {
+    int n;
+    int64_t points;
+    int64_t rate, per; /* points a cycle */
+} crew;
+
+/* Kinds of operators that the engine executes, as a mask. */
+static unsigned kinds_of(const tw_plan *plan, int engine)
+{
+    const tw_joint *program = plan->joint->program;
+    unsigned kinds = 0;
+    for (int g = 0; g < program->n_nests; g++)
+        for (int k = 0; k < program->nest[g].n_ops; k++)
+            if (program->nest[g].op[k].engine == engine) kinds |= 1u << program->nest[g].op[k].op->compute;
+    return kinds;
+}
+
+/* Adds one rate to the crew's; false: the numbers become too large. */
+static bool add_rate(crew *c, int64_t rate, int64_t per)
+{
+    __int128 sum = (__int128)c->rate * per + (__int128)rate * c->per, all = (__int128)c->per * per;
+    if (c->n > 0 && c->per == per) sum = c->rate + rate, all = per;
+    if (sum > INT32_MAX || all > INT32_MAX) return false;
+    c->rate = (int64_t)sum;
+    c->per = (int64_t)all;
+    c->n++;
+    return true;
+}
+
+/* The engine with what it has to do; *can is false when it has no peak. Engines that cannot do what the first one does are left out. */
+static tw_status add_engine(const tw_plan *plan, int e, unsigned kinds, tw_arena *arena, crew *c, bool *can)
+{
+    const tw_platform_engine *engine = &plan->joint->program->platform->engine[e];
+    tw_losses one;
+    bool executes;
+    int64_t rate, per;
+    if (engine->is.kind != TW_COMPUTES || engine->core < 0 || (engine->is.computes & kinds) != kinds) return TW_OK;
+    TW_TRY(tw_losses_of_engine(plan, e, arena, &executes, &one));
+    *can &= tw_cost_peak(&engine->is.cost, &rate, &per) && (!executes || one.rate > 0);
+    if (!*can) return TW_OK;
+    rate *= tw_max(engine->is.count, 1);
+    if (executes) rate = one.rate, per = one.per, c->points += one.points;
+    *can = add_rate(c, rate, per);
+    return TW_OK;
+}
+
+/* Begins the losses of one engine of several cores with the peak of all. */
+static tw_status begin_with_cores(const tw_plan *plan, int engine, tw_arena *arena, tw_losses *out)
+{
+    const tw_platform *platform = plan->joint->program->platform;
+    crew c = {.per = 1};
+    bool can = out->has_peak && out->rate > 0 && platform->n_cores > 1 && platform->engine[engine].core >= 0;
+    for (int e = 0; e < platform->n_engines && can; e++)
+        TW_TRY(add_engine(plan, e, kinds_of(plan, engine), arena, &c, &can));
+    if (!can || c.n < 2) return TW_OK;
+    int64_t peak = (int64_t)(((__int128)c.points * c.per + c.rate - 1) / c.rate);
+    if (peak > out->peak) return TW_OK;
+    tw_loss *part;
+    TW_ALLOC(arena, part, out->n + 1);
+    part[0] = (tw_loss){.kind = TW_LOSS_CORES, .cycles = out->peak - peak};
+    int n = part[0].cycles > 0;
+    if (out->n > 0) memcpy(part + n, out->part, (size_t)out->n * sizeof *part);
+    out->of[TW_LOSS_CORES] = out->peak - peak;
+    out->part = part;
+    out->n += n;
+    out->peak = peak;
+    out->points = c.points;
+    out->rate = c.rate;
+    out->per = c.per;
+    out->all_cores = true;
+    return TW_OK;
+}
+
 /* Of the compute engine that is busy longest. */
 static tw_status losses_of_groups(const tw_plan *plan, tw_arena *arena, tw_losses *out)
 {
@@ -557,7 +631,8 @@ static tw_status losses_of_groups(const tw_plan *plan, tw_arena *arena, tw_losse
         if (best < 0 || use[e].busy_cycles > use[best].busy_cycles) best = e;
     }
     bool executes;
-    return tw_losses_of_engine(plan, best, arena, &executes, out);
+    TW_TRY(tw_losses_of_engine(plan, best, arena, &executes, out));
+    return begin_with_cores(plan, best, arena, out);
 }
 
 tw_status tw_losses_of_plan(const tw_plan *plan, tw_arena *arena, tw_losses *out)
@@ -618,6 +693,7 @@ static const char *wait_text(const tw_loss *loss, tw_arena *arena)
 static const char *text_of(const tw_loss *loss, tw_arena *arena)
 {
     static const char *const text[TW_N_LOSSES] = {
+        [TW_LOSS_CORES] = "other cores have less than their share",
         [TW_LOSS_RECOMPUTE] = "points computed more than once",
         [TW_LOSS_FILL] = "whole tiles leave units empty",
         [TW_LOSS_WAIT] = "between two executions",

@@ -1,6 +1,7 @@
 /* src/report/facts/losses.h - where the time goes: from the peak of a compute engine to the time that a plan takes.
  *
  *     peak        the points of the operator at the engine's peak, all units at work: rounded up, once
+ *     cores       of groups on several cores: the other cores have less than their share of the points, down to nothing
  *     recompute   points that a group computes more than once (halos)
  *     fill        whole tiles do not fill the array: 7 of its 16 columns have a point to do
  *     overhead    cycles of every execution that do no points: latency, the start of a kernel, loading the next block
@@ -15,7 +16,9 @@
  *
  * The cycles are those of one compute engine. With several units, which take turns, they are divided by their number: an engine of
  * two units of which one stands idle for 10 cycles loses 5. Units that execute nothing at all are not filled. A plan of groups has the
- * losses of each compute engine; those of the busiest one stand for the plan.
+ * losses of each compute engine; those of the busiest one stand for the plan. On several cores its `peak` is then that of all engines together that could run what
+ * the busiest one runs, with the points of all of them, and `cores` is what the busiest one's own points take at its own peak beyond that: it waits for nobody, but others
+ * could have taken some of its points. Where the busiest engine has less than its share, because it is less well filled than others, `peak` is its own.
  *
  * A compute engine whose executions take as long whatever they do (a constant cost) has no peak: `peak` is then the time of all
  * executions. Busy is another thing: the share of the time in which the engine executes, well or badly. */
@@ -25,6 +28,7 @@
 #include "plan/plan.h"
 
 typedef enum tw_loss_kind {
+    TW_LOSS_CORES,
     TW_LOSS_RECOMPUTE,
     TW_LOSS_FILL,
     TW_LOSS_OVERHEAD,
@@ -56,6 +60,7 @@ typedef struct tw_losses {
     const char *engine;
     int64_t units; /* of it, which take turns */
     bool has_peak;
+    bool all_cores;    /* points and peak are those of all engines of cores that could run the same */
     int64_t rate, per; /* peak of all units: so many points in so many cycles; 0, 0: it differs between operators */
     int64_t points;    /* that have to be computed                                                              */
     int64_t peak,

@@ -72,12 +72,12 @@ tw_status tw_plot_units(double *mm, int *units, tw_diag *diag)
     return tw_diag_error(diag, (tw_loc){0}, "a picture is %d to %d mm wide, not %g", LEAST_MM, MOST_MM, *mm);
 }
 
-/* Groups are one program: of the pictures, that of its engines shows it. */
+/* Groups are one program: of the pictures, those of its engines and memories show it. */
 static tw_status check_joint(const tw_plot_options *options, tw_diag *diag)
 {
-    if (options->kind != TW_PLOT_GANTT && options->kind != TW_PLOT_LOSSES)
+    if (options->kind != TW_PLOT_GANTT && options->kind != TW_PLOT_LOSSES && options->kind != TW_PLOT_BUFFERS)
         return tw_diag_error(diag, (tw_loc){0},
-                             "of a mapping with groups there is no such picture, only gantt and losses");
+                             "of a mapping with groups there is no such picture, only gantt, buffers and losses");
     if (options->op)
         return tw_diag_error(
             diag, (tw_loc){0},

@@ -1,8 +1,11 @@
 /* src/report/plot/plot_buffers.c - what lies where: a panel per memory, time to the right, addresses upwards; see plot.h.
  *
  * A buffer is a strip (plot_strip.h): residencies with their tile, hatched until they have arrived. Where an operator has
- * very many buffers in a memory, those behind each other are one strip, filled as far as they are. */
+ * very many buffers in a memory, those behind each other are one strip, filled as far as they are.
+ *
+ * A plan of groups has the memories of all cores; buffers that share addresses are drawn where they are, each as long as it lives. */
 #include "plan/links.h"
+#include "report/facts/hardware.h"
 #include "report/plot/plot_strip.h"
 #include "report/trace/trace.h"
 #include "write/number.h"
@@ -11,12 +14,19 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PANEL = 62, PANEL_GAP = 6, HEAD = TW_PLOT_LINE + 6, MOST_STRIPS = 80 /* of an operator in a memory */ };
+enum {
+    PANEL = 62,
+    PANEL_GAP = 6,
+    HEAD = TW_PLOT_LINE + 6,
+    MOST_STRIPS = 80 /* of an operator in a memory */,
+    MOST_OF_GROUPS = 1000,
+    MOST_PANELS = 64
+};
 
 typedef struct held { /* what lies in a buffer now */
     bool full;
     int64_t since, arrived;
-    int operand;
+    int op, operand;
     int64_t index[TW_MAX_LOOPS]; /* of its tile */
 } held;
 
@@ -39,13 +49,35 @@ typedef struct buffers {
 
 /* ---- strips ---- */
 
-static const tw_layout *layout_of(const buffers *b, int op) { return &b->plot->plan->op[op].program.layout; }
+/* The buffers of an operator, or of all groups. */
+typedef struct shelf {
+    int n;
+    const tw_buffer *buffer;
+    const int64_t *used; /* per memory */
+} shelf;
 
-static int count_in(const tw_layout *layout, int memory)
+static shelf shelf_of(const tw_plan *plan, int op)
+{
+    shelf s = {0};
+    s.buffer = tw_hardware_buffers(plan, op, &s.n);
+    s.used = plan->joint ? plan->joint->program->used : plan->op[op].program.layout.used;
+    return s;
+}
+
+static int count_in(const shelf *s, int memory)
 {
     int n = 0;
-    for (int i = 0; i < layout->n_buffers; i++) n += layout->buffer[i].memory == memory;
+    for (int i = 0; i < s->n; i++) n += s->buffer[i].memory == memory;
     return n;
+}
+
+/* While the buffer can hold something: of groups, from its first use to its last. */
+static tw_span life_of(const buffers *b, const tw_buffer *buffer, tw_span all)
+{
+    const tw_plan *plan = b->plot->plan;
+    if (!plan->joint) return all;
+    tw_span life = plan->joint->timeline.life[buffer->pool];
+    return life.lo < life.hi ? life : (tw_span){0, 0};
 }
 
 static tw_status add_slot(buffers *b, slot s, bool sum)
@@ -55,27 +87,30 @@ static tw_status add_slot(buffers *b, slot s, bool sum)
     return TW_OK;
 }
 
-static tw_status add_buffers(buffers *b, const tw_layout *layout, int memory, tw_span when)
+static tw_status add_buffers(buffers *b, const shelf *all, int memory, tw_span when)
 {
-    for (int i = 0; i < layout->n_buffers; i++) {
-        const tw_buffer *buffer = &layout->buffer[i];
+    for (int i = 0; i < all->n; i++) {
+        const tw_buffer *buffer = &all->buffer[i];
         if (buffer->memory != memory) continue;
         b->slot_of[i] = b->n_slots;
-        TW_TRY(add_slot(b, (slot){.memory = memory, .offset = buffer->offset, .size = buffer->size, .when = when},
-                        false));
+        TW_TRY(add_slot(
+            b,
+            (slot){
+                .memory = memory, .offset = buffer->offset, .size = buffer->size, .when = life_of(b, buffer, when)},
+            false));
     }
     return TW_OK;
 }
 
 /* Equal parts of the addresses; a buffer belongs to the one that it begins in. */
-static tw_status add_parts(buffers *b, const tw_layout *layout, int memory, tw_span when)
+static tw_status add_parts(buffers *b, const shelf *all, int memory, tw_span when)
 {
     int first = b->n_slots;
-    int64_t size = tw_cdiv(tw_max(1, layout->used[memory]), MOST_STRIPS);
+    int64_t size = tw_cdiv(tw_max(1, all->used[memory]), MOST_STRIPS);
     for (int i = 0; i < MOST_STRIPS; i++)
         TW_TRY(add_slot(b, (slot){.memory = memory, .offset = i * size, .size = size, .when = when}, true));
-    for (int i = 0; i < layout->n_buffers; i++) {
-        const tw_buffer *buffer = &layout->buffer[i];
+    for (int i = 0; i < all->n; i++) {
+        const tw_buffer *buffer = &all->buffer[i];
         if (buffer->memory != memory) continue;
         b->slot_of[i] = first + (int)tw_clamp(buffer->offset / size, 0, MOST_STRIPS - 1);
         b->strips.strip[b->slot[b->slot_of[i]].strip].weight += (double)buffer->size;
@@ -83,18 +118,22 @@ static tw_status add_parts(buffers *b, const tw_layout *layout, int memory, tw_s
     return TW_OK;
 }
 
+/* Of groups most buffers are short-lived. */
+static int most_strips(const tw_plan *plan) { return plan->joint ? MOST_OF_GROUPS : MOST_STRIPS; }
+
 static tw_status begin_op(void *user, int op, int64_t start)
 {
     buffers *b = user;
     const tw_plot *plot = b->plot;
-    const tw_layout *layout = layout_of(b, op);
-    tw_span when = {start, start + plot->plan->op[op].timeline.sum.cycles};
+    const shelf all = shelf_of(plot->plan, op);
+    tw_span when = {start, start + (plot->plan->joint ? plot->plan->sum : plot->plan->op[op].timeline.sum).cycles};
     b->shown = when.lo < plot->shown.hi && when.hi > plot->shown.lo;
     if (!b->shown) return TW_OK;
-    TW_ALLOC(plot->arena, b->slot_of, layout->n_buffers + 1);
-    TW_ALLOC(plot->arena, b->held, layout->n_buffers + 1);
-    for (int m = 1; m < plot->plan->machine->n_memories; m++)
-        TW_TRY(count_in(layout, m) > MOST_STRIPS ? add_parts(b, layout, m, when) : add_buffers(b, layout, m, when));
+    TW_ALLOC(plot->arena, b->slot_of, all.n + 1);
+    TW_ALLOC(plot->arena, b->held, all.n + 1);
+    for (int m = 1; m < tw_hardware_n_memories(plot->plan); m++)
+        TW_TRY(count_in(&all, m) > most_strips(plot->plan) ? add_parts(b, &all, m, when)
+                                                           : add_buffers(b, &all, m, when));
     return TW_OK;
 }
 
@@ -102,7 +141,13 @@ static tw_status begin_op(void *user, int op, int64_t start)
 
 static const char *label_of(buffers *b, const held *h, int op, char *text)
 {
+    const tw_plan *plan = b->plot->plan;
     tw_trace_event event = {.op = op, .instr = &b->instr};
+    if (plan->joint) {
+        snprintf(text, TW_TRACE_TEXT, "%.100s",
+                 plan->model->tensor[plan->model->op[op].operand[h->operand].tensor].name);
+        return text;
+    }
     b->instr.operand = (int16_t)h->operand;
     memcpy(event.index, h->index, sizeof event.index);
     return tw_trace_label(b->plot->plan, &event, text);
@@ -114,17 +159,24 @@ static tw_status put(buffers *b, int buffer, int op, int64_t end)
     char text[TW_TRACE_TEXT];
     held *h = &b->held[buffer];
     const slot *s = &b->slot[b->slot_of[buffer]];
-    double weight = (double)layout_of(b, op)->buffer[buffer].size;
+    double weight = (double)shelf_of(b->plot->plan, op).buffer[buffer].size;
     int64_t arrived = tw_min(h->arrived, end);
-    int hue = tw_operand_hue(&b->plot->plan->model->op[op], h->operand);
+    int hue = tw_operand_hue(&b->plot->plan->model->op[h->op], h->operand);
     tw_strip_part coming = {tw_kind_of(hue, TW_FORM_PARTIAL), 1}, there = {tw_kind_of(hue, TW_FORM_MOVED), 1};
     h->full = false;
     TW_TRY(tw_strips_put(&b->strips, s->strip,
                          &(tw_strip_piece){(tw_span){h->since, arrived}, &coming, 1, weight, NULL}));
     const char *label =
-        tw_strips_shows_label(&b->strips, (tw_span){arrived, end}) ? label_of(b, h, op, text) : NULL;
+        tw_strips_shows_label(&b->strips, (tw_span){arrived, end}) ? label_of(b, h, h->op, text) : NULL;
     return tw_strips_put(&b->strips, s->strip,
                          &(tw_strip_piece){(tw_span){arrived, end}, &there, 1, weight, label});
+}
+
+/* What the buffer holds: of groups an execution says it by the operator's output. */
+static int operand_of(const buffers *b, const tw_trace_event *event)
+{
+    if (!b->plot->plan->joint || event->instr->op != TW_EXEC) return event->instr->operand;
+    return tw_op_output(&b->plot->plan->model->op[event->op]);
 }
 
 static tw_status take_event(void *user, const tw_trace_event *event)
@@ -134,8 +186,11 @@ static tw_status take_event(void *user, const tw_trace_event *event)
     int32_t dst = event->instr->dst;
     if (event->opens) {
         if (b->held[dst].full) TW_TRY(put(b, dst, event->op, event->start));
-        b->held[dst] =
-            (held){.full = true, .since = event->start, .arrived = event->end, .operand = event->instr->operand};
+        b->held[dst] = (held){.full = true,
+                              .since = event->start,
+                              .arrived = event->end,
+                              .op = event->op,
+                              .operand = operand_of(b, event)};
         memcpy(b->held[dst].index, event->index, sizeof event->index);
     }
     for (int i = 0; i < event->n_closed; i++)
@@ -147,7 +202,7 @@ static tw_status take_event(void *user, const tw_trace_event *event)
 static tw_status end_op(void *user, int op, int64_t end)
 {
     buffers *b = user;
-    for (int i = 0; b->shown && i < layout_of(b, op)->n_buffers; i++)
+    for (int i = 0; b->shown && i < shelf_of(b->plot->plan, op).n; i++)
         if (b->held[i].full) TW_TRY(put(b, i, op, end));
     return TW_OK;
 }
@@ -186,12 +241,11 @@ static void draw_head(const buffers *b, const panel *p, double y)
     tw_plot *plot = b->plot;
     char text[200];
     const tw_machine *machine = plot->plan->machine;
-    const char *unit = tw_unit_plural(machine->unit);
+    const char *unit = tw_unit_plural(machine->unit), *name = tw_hardware_memory_name(plot->plan, p->memory);
     if (p->capacity == TW_UNLIMITED)
-        snprintf(text, sizeof text, "%.40s: %s %s", machine->memory[p->memory].name, TW_GROUPED(p->used), unit);
+        snprintf(text, sizeof text, "%.40s: %s %s", name, TW_GROUPED(p->used), unit);
     else
-        snprintf(text, sizeof text, "%.40s: %s of %s %s", machine->memory[p->memory].name, TW_GROUPED(p->used),
-                 TW_GROUPED(p->capacity), unit);
+        snprintf(text, sizeof text, "%.40s: %s of %s %s", name, TW_GROUPED(p->used), TW_GROUPED(p->capacity), unit);
     tw_plot_put(plot, TW_PLOT_MARGIN, y + TW_PLOT_TEXT, TW_LEFT, TW_INK, text);
     double room = plot->width - 2 * TW_PLOT_MARGIN - tw_canvas_text_width(text, TW_PLOT_TEXT) - 8;
     snprintf(text, sizeof text, "address, %s", unit);
@@ -263,6 +317,10 @@ static tw_status draw(buffers *b, panel *p, int n_panels, double left)
 static int64_t count_slots(const tw_plot *plot)
 {
     int64_t n = 0;
+    if (plot->plan->joint) {
+        const tw_joint *program = plot->plan->joint->program;
+        return program->n_buffers + (int64_t)program->platform->n_memories * MOST_STRIPS;
+    }
     for (int i = plot->first_op; i < plot->first_op + plot->n_ops; i++)
         n += plot->plan->op[i].program.layout.n_buffers + TW_MAX_MEMORIES * MOST_STRIPS;
     return n;
@@ -272,10 +330,11 @@ static int64_t count_slots(const tw_plot *plot)
 static int list_panels(const tw_plot *plot, panel *out)
 {
     int n = 0;
-    for (int m = 1; m < plot->plan->machine->n_memories; m++) {
-        panel p = {.memory = m, .capacity = plot->plan->machine->memory[m].size};
-        for (int i = plot->first_op; i < plot->first_op + plot->n_ops; i++)
-            p.used = tw_max(p.used, plot->plan->op[i].program.layout.used[m]);
+    int n_shown = plot->plan->joint ? 1 : plot->n_ops;
+    for (int m = 1; m < tw_hardware_n_memories(plot->plan) && n < MOST_PANELS; m++) {
+        panel p = {.memory = m, .capacity = tw_hardware_memory(plot->plan, m)->size};
+        for (int i = plot->first_op; i < plot->first_op + n_shown; i++)
+            p.used = tw_max(p.used, shelf_of(plot->plan, i).used[m]);
         if (p.used > 0) out[n++] = p;
     }
     return n;
@@ -284,7 +343,7 @@ static int list_panels(const tw_plot *plot, panel *out)
 tw_status tw_plot_buffers(tw_plot *plot)
 {
     buffers *b;
-    panel p[TW_MAX_MEMORIES];
+    panel p[MOST_PANELS];
     bool complete;
     int n = list_panels(plot, p);
     double left = axis_width(p, n);

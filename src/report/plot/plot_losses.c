@@ -78,8 +78,9 @@ static tw_status draw_rows(waterfall *w)
     for (int i = 0; i < losses->n; i++) {
         const char *what = tw_loss_text(&losses->part[i], w->plot->arena);
         if (!what) return TW_ERR_NOMEM;
-        TW_TRY(draw_row(w, tw_loss_name(losses->part[i].kind), losses->part[i].cycles, look_of(&losses->part[i]),
-                        what));
+        bool idle = losses->part[i].kind == TW_LOSS_CORES;
+        TW_TRY(draw_row(w, idle ? "cores idle" : tw_loss_name(losses->part[i].kind), losses->part[i].cycles,
+                        look_of(&losses->part[i]), what));
     }
     return TW_OK;
 }
@@ -90,8 +91,9 @@ static tw_status draw(tw_plot *plot, const tw_losses *losses)
     char what[128];
     int n = snprintf(what, sizeof what, "%s cycles", TW_GROUPED(w.losses.cycles));
     if (w.losses.has_peak && n > 0)
-        snprintf(what + n, sizeof what - (size_t)n, ", %s of the peak of %s",
-                 TW_PERCENT(w.losses.peak, w.losses.cycles), w.losses.engine);
+        snprintf(what + n, sizeof what - (size_t)n, ", %s of the peak%s%s",
+                 TW_PERCENT(w.losses.peak, w.losses.cycles), w.losses.all_cores ? "" : " of ",
+                 w.losses.all_cores ? "" : w.losses.engine);
     TW_TRY(tw_plot_open(plot, (1 + w.losses.n) * ROW + 4, what));
     TW_TRY(draw_rows(&w));
     return tw_plot_close(plot);

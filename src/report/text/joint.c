@@ -165,6 +165,22 @@ static void print_idle(const tw_plan *plan, tw_line *line)
     tw_fact_put(line, TW_PLAIN, "cores idle", text);
 }
 
+/* That all of a small space was looked at. */
+static void print_space(const tw_plan *plan, tw_line *line)
+{
+    const tw_joint_search *s = plan->joint->search;
+    char text[300];
+    if (s->space <= 0) return;
+    if (s->space < 1e15)
+        snprintf(text, sizeof text, "proven: of %s", TW_GROUPED((int64_t)s->space));
+    else
+        snprintf(text, sizeof text, "proven: of %.2g", s->space);
+    snprintf(text + strlen(text), sizeof text - strlen(text),
+             " mappings (runs x cores x shares x tiles x what stays) none is better; docs/design/cores.md has the "
+             "space");
+    tw_fact_put(line, TW_PLAIN, "", text);
+}
+
 /* What the same takes layer by layer or on fewer cores, and what no plan is below. */
 static void print_search(const tw_plan *plan, tw_line *line)
 {
@@ -173,6 +189,7 @@ static void print_search(const tw_plan *plan, tw_line *line)
     if (!s) return;
     print_layers(plan, line);
     print_cores(plan, line);
+    print_space(plan, line);
     if (s->bound <= 0) return;
     snprintf(text, sizeof text,
              s->bound_waits ? "no plan takes fewer than %s cycles, since %.100s has no room to load further ahead"
@@ -356,6 +373,32 @@ static tw_status print_ports(const tw_plan *plan, tw_line *line, tw_arena *arena
     return end_table(&table, line);
 }
 
+/* Of machines with several cores: what is loaded by several at once passes once, and arrives at each of them. */
+static tw_status print_traffic(const tw_plan *plan, tw_line *line, const tw_work *work)
+{
+    enum { PORT, TENSOR, TRANSFERS, UNITS, DELIVERED, N_COLUMNS };
+    const char *const title[N_COLUMNS] = {"port", "tensor", "transfers", tw_unit_plural(plan->machine->unit),
+                                          "delivered"};
+    const tw_port_traffic *traffic;
+    int n;
+    tw_table table;
+    if (platform_of(plan)->n_cores < 2) return TW_OK;
+    TW_TRY(tw_joint_port_traffic(plan, work, &n, &traffic));
+    if (n == 0) return TW_OK;
+    tw_table_init(&table, title, N_COLUMNS, TRANSFERS, work->arena);
+    for (int i = 0; i < n; i++) {
+        const tw_port_traffic *t = &traffic[i];
+        bool first = i == 0 || traffic[i - 1].port != t->port;
+        tw_table_row(&table, TW_PLAIN);
+        tw_table_printf(&table, PORT, "%.16s", first ? platform_of(plan)->port[t->port].name : "");
+        tw_table_printf(&table, TENSOR, "%.*s", TW_FIRST(24, plan->model->tensor[t->tensor].name));
+        tw_table_number(&table, TRANSFERS, t->transfers);
+        tw_table_number(&table, UNITS, t->units);
+        tw_table_number(&table, DELIVERED, t->delivered);
+    }
+    return end_table(&table, line);
+}
+
 /* Those with buffers. Of a private memory, each copy. */
 static tw_status print_memories(const tw_plan *plan, tw_line *line, tw_arena *arena)
 {
@@ -455,6 +498,7 @@ tw_status tw_joint_print(const tw_plan *plan, const tw_verdict *verdict, bool br
     if (brief) return TW_OK;
     TW_TRY(print_engines(plan, line, work->arena));
     TW_TRY(print_ports(plan, line, work->arena));
+    TW_TRY(print_traffic(plan, line, work));
     TW_TRY(print_memories(plan, line, work->arena));
     TW_TRY(print_holds(plan, line, work->arena));
     if (!whole) {

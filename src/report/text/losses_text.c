@@ -13,8 +13,8 @@ void tw_speed_print(const tw_losses *losses, tw_line *line)
     tw_text text = {0};
     tw_text_printf(&text, "%s points per cycle", TW_RATE(losses->points, losses->cycles));
     if (losses->has_peak && losses->rate > 0)
-        tw_text_printf(&text, ", %s of the peak of %s", TW_PERCENT(losses->peak, losses->cycles),
-                       TW_RATE(losses->rate, losses->per));
+        tw_text_printf(&text, ", %s of the peak of %s%s", TW_PERCENT(losses->peak, losses->cycles),
+                       TW_RATE(losses->rate, losses->per), losses->all_cores ? " of all cores" : "");
     else if (losses->has_peak)
         tw_text_printf(&text, ", %s of the peak", TW_PERCENT(losses->peak, losses->cycles));
     tw_text_printf(&text, "; %s busy %s of the time", losses->engine, TW_PERCENT(losses->busy, losses->cycles));
@@ -78,9 +78,9 @@ static void print_row(rows *r, const char *name, int64_t cycles, const char *tex
 }
 
 static const char *const word[TW_N_LOSSES] = {
-    [TW_LOSS_RECOMPUTE] = "recompute",   [TW_LOSS_FILL] = "fill",   [TW_LOSS_OVERHEAD] = "overhead",
-    [TW_LOSS_EDGE] = "edge tiles",       [TW_LOSS_START] = "start", [TW_LOSS_END] = "end",
-    [TW_LOSS_CONTENTION] = "contention", [TW_LOSS_WAIT] = "waiting"};
+    [TW_LOSS_CORES] = "cores idle",  [TW_LOSS_RECOMPUTE] = "recompute",   [TW_LOSS_FILL] = "fill",
+    [TW_LOSS_OVERHEAD] = "overhead", [TW_LOSS_EDGE] = "edge tiles",       [TW_LOSS_START] = "start",
+    [TW_LOSS_END] = "end",           [TW_LOSS_CONTENTION] = "contention", [TW_LOSS_WAIT] = "waiting"};
 
 /* Of each kind the longest part has a row, and others that are worth one. */
 static bool has_row(const rows *r, int first, int i)
@@ -116,7 +116,10 @@ tw_status tw_losses_print(const tw_losses *losses, tw_line *line, tw_arena *aren
 {
     char text[96];
     rows r = {losses, line, NAME + NAMES + 1 + (int)tw_max(tw_text_width(TW_GROUPED(losses->cycles)), 7), 0};
-    snprintf(text, sizeof text, losses->has_peak ? "%s points at the peak" : "the executions",
+    snprintf(text, sizeof text,
+             losses->all_cores  ? "%s points at the peak of all cores"
+             : losses->has_peak ? "%s points at the peak"
+                                : "the executions",
              TW_GROUPED(losses->points));
     print_row(&r, losses->has_peak ? "peak" : "executing", losses->peak, text);
     for (int i = 0; i < losses->n;) TW_TRY(print_kind(&r, i, arena, &i));

@@ -196,8 +196,8 @@ static void print_cores(const tw_core_table *t, tw_text *out)
 
 static void print_runs(const tw_core_table *t, tw_text *out)
 {
-    tw_text_printf(out, "\nall layers one after the other, as Stream runs them: %.10g cycles, %.3f uJ\n",
-                   t->makespan, t->energy_pj / 1e6);
+    tw_text_printf(out, "\nall layers in turn, as Stream runs them: %.10g cycles, %.3f uJ\n", t->makespan,
+                   t->energy_pj / 1e6);
     for (int i = 0; i < t->n_cores; i++)
         if (t->core[i].computes)
             tw_text_printf(out, "  core %3d  busy %14.10g cycles %6.1f %%\n", i, t->core[i].busy,
@@ -225,7 +225,7 @@ static int shown_cores(const tw_core_table *t, int *shown)
 void tw_core_table_print(const tw_core_table *t, tw_text *out)
 {
     int shown[TW_HDA_CORES], n = shown_cores(t, shown);
-    tw_text_printf(out, "%s: %d layers on %d cores by ZigZag's rules, a tile on each core\n\n", t->machine,
+    tw_text_printf(out, "%s: %d layers on %d cores\nby ZigZag's rules, a tile on each core\n\n", t->machine,
                    t->n_rows, t->n_cores);
     print_cores(t, out);
     for (int at = 0; at < n; at += BLOCK)

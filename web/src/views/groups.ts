@@ -199,7 +199,7 @@ function memoryColumns({ machine }: PlanDoc): Column<Memory>[] {
   ];
 }
 
-function portColumns({ summary }: PlanDoc): Column<Port>[] {
+function portColumns({ summary, machine }: PlanDoc): Column<Port>[] {
   const busy = (p: Port) => p.busy_cycles / p.ways / Math.max(1, summary.cycles);
   return [
     { key: "name", title: "port", value: (p) => p.name },
@@ -207,7 +207,58 @@ function portColumns({ summary }: PlanDoc): Column<Port>[] {
     { key: "ways", title: "ways", value: (p) => p.ways },
     { key: "busy_cycles", title: "busy", value: (p) => p.busy_cycles, show: (p) => shareBar(busy(p)) },
     { key: "transfers", title: "transfers", value: (p) => p.transfers },
+    { key: "units", title: "passed", value: (p) => p.units ?? null, show: (p) => (p.units ? amount(p.units, machine.unit) : "–") },
   ];
+}
+
+type Traffic = NonNullable<PlanDoc["port_traffic"]>[0];
+
+/** What several cores load at once passes a port that broadcasts once, and arrives at each of them. */
+function trafficColumns({ machine }: PlanDoc): Column<Traffic>[] {
+  return [
+    { key: "port", title: "port", value: (t) => t.port },
+    { key: "tensor", title: "tensor", value: (t) => t.tensor },
+    { key: "transfers", title: "transfers", value: (t) => t.transfers },
+    { key: "units", title: "passed", value: (t) => t.units, show: (t) => amount(t.units, machine.unit) },
+    { key: "delivered_units", title: "delivered", hint: "what one core loads and others hear arrives at all of them", value: (t) => t.delivered_units, show: (t) => amount(t.delivered_units, machine.unit) },
+  ];
+}
+
+interface Split {
+  name: string;
+  cycles: number;
+}
+
+/** The plan beside the same network on single cores, in equal parts, and what no plan is below. */
+function splitsOf(doc: PlanDoc): Split[] {
+  const { alone_cycles: alone, equal_cycles: equal, layers_cycles: layers, bound_cycles: bound } = doc.group_search ?? {};
+  const rows: [string, number | null | undefined][] = [
+    ["this plan", doc.summary.cycles],
+    ...Object.entries(alone ?? {}).map(([core, cycles]): [string, number | null] => [`${core} alone`, cycles]),
+    ["equal parts on all cores", equal],
+    ["layer by layer on the first core", layers],
+    ["bound of every plan", bound],
+  ];
+  return rows.filter(([, cycles]) => cycles).map(([name, cycles]) => ({ name, cycles: cycles! }));
+}
+
+function splitColumns(rows: Split[]): Column<Split>[] {
+  const most = Math.max(...rows.map((r) => r.cycles));
+  return [
+    { key: "split", title: "split", value: (r) => r.name },
+    { key: "cycles", title: "cycles", value: (r) => r.cycles },
+    { key: "share", title: "of the longest", value: (r) => r.cycles / most, show: (r) => shareBar(r.cycles / most) },
+    { key: "times", title: "of this plan", value: (r) => r.cycles / rows[0].cycles, show: (r) => `${(r.cycles / rows[0].cycles).toFixed(2)} ×` },
+  ];
+}
+
+function splitCard(doc: PlanDoc): HTMLElement[] {
+  if (!doc.group_search?.alone_cycles) return [];
+  const rows = splitsOf(doc);
+  const made = card("Cores compared", table(splitColumns(rows), rows, { name: "splits" }));
+  const proven = doc.group_search.proven_mappings;
+  if (proven) made.append(el("p", { class: "muted" }, [`Proven: of ${digits(proven)} mappings of a small space none is better.`]));
+  return [made];
 }
 
 function card(title: string, content: HTMLElement): HTMLElement {
@@ -224,11 +275,13 @@ export const groups: MakeView = (host, app) => {
     cardRow(cards.filter((c) => c !== null)),
     ...(losses ? [losses.card] : []),
     el("div", { class: "card" }, [el("h2", {}, ["What would help"]), ...remedyParts(app.plan, doc.group_search?.measure ?? "latency", !!doc.group_search)]),
+    ...splitCard(doc),
     card("Groups", table(groupColumns(doc.summary.cycles), rowsOf(doc), { name: "group-spans" })),
     ...(fused.length ? [card("Fusion", table(fusionColumns(doc), fused, { name: "fusion" }))] : []),
     card("Engines", table(engineColumns(doc), doc.engines!, { name: "engine-use" })),
   );
   if (doc.ports?.length) host.append(card("Ports", table(portColumns(doc), doc.ports, { name: "port-use" })));
+  if (doc.port_traffic?.length) host.append(card("What passes which port", table(trafficColumns(doc), doc.port_traffic, { name: "port-traffic" })));
   host.append(
     card("Memories", table(memoryColumns(doc), used, { name: "memory-use" })),
     card("What is held where", table(holdColumns(doc), doc.holds!, { name: "hold-use" })),

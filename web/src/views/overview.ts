@@ -362,7 +362,7 @@ interface Figure {
 export function lossesFigure(title: string, losses: LossesDoc, clock: number | null): { card: HTMLElement; figure: Figure } {
   const host = el("div", { class: "figure" });
   const note = losses.has_peak
-    ? `From the time at the peak of ${losses.engine} to the time of the plan: ${percent(losses.peak / losses.cycles)} of the peak, busy ${percent(losses.busy / losses.cycles)} of the time.`
+    ? `From the time at the peak of ${losses.all_cores ? `all cores to that of ${losses.engine}, and` : losses.engine} to the time of the plan: ${percent(losses.peak / losses.cycles)} of the peak, busy ${percent(losses.busy / losses.cycles)} of the time.`
     : `${losses.engine} has no peak: its executions take as long whatever they do. It is busy ${percent(losses.busy / losses.cycles)} of the time.`;
   const card = el("section", { class: "card", "data-picture": title }, [el("h2", {}, [title]), el("p", { class: "muted" }, [note]), host]);
   return { card, figure: { host, draw: (width) => waterfall(losses, width, clock) } };

@@ -1,0 +1,40 @@
+/* src/fuse/ways.h - all ways to run a few operators on several cores: a space so small that it can be listed.
+ *
+ * A *run* is a segment (segment.h) of the operators in the model's order. It runs whole on one core, or its last operator's work is split along one of
+ * its parallel loops over two cores or more, in the machine's order, each with one index at least:
+ *
+ *     whole     each core
+ *     split     each parallel loop x each set of cores x each cut of the loop into as many pieces
+ *
+ * and each of these with tiles of one loop at most:
+ *
+ *     one tile
+ *     tiles     each parallel loop x 2 .. 8 tiles of every part (sizes rounded up; what makes the same tiles counts once)
+ *               x one buffer of everything, or two of what the run loads or stores and what is not the same in all of them
+ *
+ * Operators run on the first engine of the core that computes them. What lies over an array is what takes the fewest passes for the largest tile, of all ways to lay all
+ * loops over its dimensions the first (of two dimensions the first one changes first). */
+#ifndef TW_FUSE_WAYS_H
+#define TW_FUSE_WAYS_H
+#include "fuse/segment.h"
+#include "mapping/mapping.h"
+
+enum { TW_WAYS_CORES = 4, TW_WAYS_TILES = 8 };
+
+typedef struct tw_way {
+    int n; /* parts, each on a core of its own                   */
+    const tw_group_map *group;
+    int home; /* memory in which the output can stay; 0: none, it is made in parts */
+} tw_way;
+typedef struct tw_ways {
+    int n; /* more than asked for: nothing is listed */
+    const tw_way *way;
+} tw_ways;
+
+/* Whether the machine is of the kind that such lists are about: two cores to TW_WAYS_CORES, each with one memory inside of memory 0, nothing shared, no
+ * private memories. */
+bool tw_ways_suit(const tw_machine *machine);
+/* `most`: how many there may be. */
+TW_NODISCARD tw_status tw_ways_list(const tw_segment *segment, const tw_machine *machine, int most, tw_arena *arena,
+                                    tw_ways *out);
+#endif
