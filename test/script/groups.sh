@@ -270,4 +270,12 @@ group a '{at: l1, sizes: {x: 2}}'
 expect 0 eval line.yaml -m tight.yaml --mapping=map.yaml; says out.txt "executed, equal to"
 sed -i 's/size: 5/size: 4/' tight.yaml
 expect 1 eval line.yaml -m tight.yaml --mapping=map.yaml; says err.txt "memory 'l1' is short by 2: buffers need 6 of 4"
+
+# ---- two of them compared: what differs in the mapping is said ----
+edge=$source/examples/13-fused-convolutions
+for size in 2 4; do
+    printf 'groups: [{ops: [conv1, conv2], levels: [{at: l1, sizes: {oy: %d}}]}]\n' $size >map.yaml
+    expect 0 eval "$edge"/workload.yaml -m "$edge"/machine.yaml --mapping=map.yaml --no-verify -q -o tiles$size
+done
+expect 0 compare tiles2/plan.json tiles4/plan.json; grep -qE '^  tiles +oy 2  oy 4$' out.txt || fail "tiles of compared groups"
 exit $failed

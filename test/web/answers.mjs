@@ -131,6 +131,7 @@ async function checkHelp(page, name) {
   await page.keyboard.press("?");
   const text = await page.textContent("dialog");
   for (const word of ["zoom in", "pan", "arrives", "ctrl + wheel", "critical path"]) check(text.includes(word), `${name}: the help says '${word}'`);
+  equal(await page.$eval("dialog", (dialog) => dialog.scrollTop), 0, `${name}: the help opens at its beginning`);
   await lib.picture(page, `${name}-help`);
   await page.keyboard.press("Escape");
 }

@@ -4,7 +4,7 @@ import { load, settle, show } from "./visit.mjs";
 
 const seen = (page) =>
   page.evaluate(() => {
-    const { trace } = window.tw.app;
+    const { trace } = window.tw.app.acting;
     const { tracks } = trace.head;
     return Array.from({ length: trace.n }, (_, e) => [
       trace.label(e), tracks[trace.kindOf(e).track].name, trace.start[e], trace.busyEnd[e], trace.end[e], trace.gap[e] ? trace.wait[e] : 0,
@@ -90,4 +90,21 @@ export async function checkGroups(browser, report) {
   await checkCritical(page, report.name, doc);
   equal(problems, [], `${report.name}: messages, exceptions and requests`);
   await context.close();
+}
+
+/** Two plans in groups side by side: each with its timeline, out of the rows of plan.json, and mappings whose differences are marked. */
+export async function checkCompareGroups(browser, report, sides) {
+  const docs = sides.map((side) => readJson(side.folder, "plan.json"));
+  for (const look of [{ width: 1400, dark: false }, { width: 700, dark: true }]) {
+    const { page, context, problems } = await load(browser, report, look);
+    const what = `${report.name}, ${look.width} px`;
+    const titles = await page.$$eval("section[data-side] h2", (list) => list.map((h) => h.textContent).filter((t) => /Timeline/.test(t)));
+    docs.forEach((doc, i) => check(titles[i]?.includes(String(doc.summary.cycles).replace(/\B(?=(\d{3})+$)/g, "'")), `${what}: ${titles[i]} names the plan's own length`));
+    equal(await seen(page), docs[0].rows.map(told), `${what}: events of the first plan`);
+    const lines = await page.$$eval("[data-table=mapping-differences] tbody tr", (rows) => rows.map((row) => [row.dataset.key, "differs" in row.dataset]));
+    const tiles = docs.map((doc) => JSON.stringify(doc.groups.map((g) => g.cuts)));
+    equal(lines.find(([key]) => key === "tiles"), ["tiles", tiles[0] !== tiles[1]], `${what}: the line of tiles`);
+    equal(problems, [], `${what}: messages`);
+    await context.close();
+  }
 }

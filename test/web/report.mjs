@@ -3,7 +3,7 @@
 import { checkAnswers, checkRun } from "./answers.mjs";
 import { checkActions, checkEvents } from "./events.mjs";
 import { checkDamaged, checkException, checkNoScript } from "./faults.mjs";
-import { checkGroups } from "./groups.mjs";
+import { checkCompareGroups, checkGroups } from "./groups.mjs";
 import { check, checks, launch } from "./lib.mjs";
 import { checkCompare, checkFolded, checkNetwork, checkSecondPlan } from "./network.mjs";
 import { checkPage } from "./pages.mjs";
@@ -38,7 +38,7 @@ await checkEvents(reports.operators);
 await checkActions(reports.lockstep);
 await checkActions(reports.conv);
 const browser = await launch();
-const { kpu, constants, planned, resident, ...looked } = reports;
+const { kpu, constants, planned, resident, comparegroups, ...looked } = reports;
 try {
   await checkFrames(browser, reports.million); // alone, since it measures
   await atOnce(3, [
@@ -50,6 +50,7 @@ try {
     () => checkGroups(browser, reports.groups),
     () => checkGroups(browser, reports.fused),
     () => checkGroups(browser, planned),
+    () => checkCompareGroups(browser, comparegroups, [reports.fused, planned]),
     () => checkWalk(browser, reports.small, small),
     () => checkWindow(browser, reports.conv),
     () => checkNetwork(browser, reports.network),

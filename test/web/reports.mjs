@@ -34,6 +34,7 @@ const COMMANDS = {
   // ten nodes of eleven depend on constants alone
   constants: ["plan", join(source, "test/web/constants.onnx"), "-m", "kpu"],
   compare: ["compare", "kpu/plan.json", "searched/plan.json"],
+  comparegroups: ["compare", "fused/plan.json", "planned/plan.json"],
 };
 
 /** Writes the reports called `names`; by name: what lib.mjs' makeReport says of each. */

@@ -129,6 +129,11 @@ export function verdictWord(doc: Doc): string {
 
 /** What a plan of groups has beside its operators. */
 function groupValues(out: Collector, doc: Doc) {
+  for (const group of doc.groups as Doc[]) {
+    const cut = ({ loop, size, count }: Doc) => (typeof size === "number" ? `${loop} ${size}` : `${loop} ${count} tiles`);
+    const tiles = ((group.cuts ?? []) as Doc[]).map(cut).join(", ");
+    if (tiles) out.words(`${doc.groups.length === 1 ? "" : `groups.${group.name}.`}mapping.tiles`, tiles); // one group compares whatever its name is
+  }
   out.known("bound.", doc.bound, BOUND);
   out.words("bottleneck", doc.bottleneck);
   for (const e of doc.engines ?? []) {

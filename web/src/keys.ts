@@ -64,7 +64,8 @@ export function helpDialog(): HTMLDialogElement {
     list(WORDS, (word) => el("b", {}, [word])),
     el("p", { class: "muted" }, ["docs/glossary.md of Tilewright has all words of the reports."]),
   ]);
-  dialog.append(el("button", { type: "button", autofocus: true, onclick: () => dialog.close() }, ["Close"]));
+  // At the top: the dialog opens where its focus is.
+  dialog.prepend(el("button", { type: "button", class: "close", autofocus: true, onclick: () => dialog.close() }, ["Close"]));
   return dialog;
 }
 

@@ -5,12 +5,14 @@
 // belongs to the loop whose tile it always agrees with. What does not follow (shapes, rates, clock) stays empty.
 import type { ActionDoc, EventKind, OpDoc, PlanDoc, RowDoc, TraceHead, TraceOp } from "./format";
 import { WAITS } from "./format";
+import { traceOfGroups } from "./grouprows";
 import { Trace, type TraceArrays } from "./trace";
 
 type Track = TraceHead["tracks"][number];
 
 /** null: the document has no rows. */
 export function traceOfRows(doc: PlanDoc): Trace | null {
+  if (doc.groups) return traceOfGroups(doc);
   if (!doc.ops?.some((op) => op.rows?.length)) return null;
   const builder = new Builder(doc);
   doc.ops.forEach((op) => builder.addOp(op));

@@ -409,8 +409,41 @@ static void read_hold(reader *r, const char *prefix, const place *at)
 }
 
 /* What a plan of groups has beside its operators. */
+/* "oy 16, ox 2 tiles": sizes, or counts, of the cuts of a group, the outermost first. */
+static const char *cuts_of(reader *r, const place *at)
+{
+    place list = field(at, "cuts");
+    const char *all = "";
+    if (!is(r, &list, JSON_ARRAY, false)) return all;
+    for (size_t i = 0; i < json_array_size(list.value) && !r->failed; i++) {
+        place cut = entry(&list, i);
+        if (!is(r, &cut, JSON_OBJECT, true)) return all;
+        place size = field(&cut, "size"), count = field(&cut, "count");
+        bool sized = json_is_integer(size.value);
+        json_int_t n = json_integer_value(sized ? size.value : count.value);
+        all = tw_arena_printf(r->arena, "%s%s%s %" JSON_INTEGER_FORMAT "%s", all, i ? ", " : "",
+                              text_of(r, &cut, "loop", true), n, sized ? "" : " tiles");
+        if (!all) r->failed = true;
+    }
+    return all ? all : "";
+}
+
+static void read_group(reader *r, const char *prefix, const place *at)
+{
+    const char *tiles = cuts_of(r, at);
+    if (*tiles) add_words(r, join(r, prefix, "", "mapping"), "tiles", tiles);
+}
+
+/* Of one group the name does not count: another plan may call it otherwise. */
+static void read_named_group(reader *r, const char *prefix, const place *at)
+{
+    read_group(r, join(r, prefix, "groups.", text_of(r, at, "name", true)), at);
+}
+
 static void read_groups(reader *r, const place *root)
 {
+    place groups = field(root, "groups");
+    each(r, "", root, "groups", true, json_array_size(groups.value) == 1 ? read_group : read_named_group);
     static const known in_bound[] = {{"cycles", 0}, {0}};
     place bound = field(root, "bound");
     if (is(r, &bound, JSON_OBJECT, false)) add_known(r, "bound.", &bound, in_bound);

@@ -176,7 +176,7 @@ static tw_status put_numbers(printer *p)
 static const char *mapping_key(const tw_difference *d, tw_arena *arena)
 {
     const char *key = key_of(d), *at = strstr(key, "mapping.");
-    const char *op = strncmp(key, "ops.", 4) == 0 ? key + 4 : key;
+    const char *op = strncmp(key, "ops.", 4) == 0 ? key + 4 : strncmp(key, "groups.", 7) == 0 ? key + 7 : key;
     return tw_arena_printf(arena, "%.*s%s", (int)(at - op), op, at + strlen("mapping."));
 }
 

@@ -293,7 +293,7 @@ static void put_memory(page *p)
              "bytes",
              TW_GROUPED(m->peak_bytes), m->memory, proof, TW_GROUPED(m->sum_bytes), m->peak_step,
              TW_GROUPED(m->weight_bytes));
-    if (m->n_tensors > 0) tw_fact_put(&p->line, TW_PLAIN, "peak", text);
+    if (m->n_tensors > 0) tw_fact_put(&p->line, TW_PLAIN, "tensors", text);
     put_on_chip(p);
 }
 

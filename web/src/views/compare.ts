@@ -234,6 +234,11 @@ function givenSide(plan: PlanData): Side {
 
 /** Units that cross the outermost link. */
 function outerUnits(doc: Doc): number {
+  if (doc.groups) {
+    const outside = doc.memories[0].name;
+    const moved = (doc.rows ?? []).flatMap((row: Doc) => row.actions).filter((a: Doc) => a.from !== a.to && (a.from === outside || a.to === outside));
+    return moved.reduce((sum: number, action: Doc) => sum + action.units, 0);
+  }
   const outermost = doc.ops[0]?.memories[0]?.name;
   const links = doc.ops.flatMap((op: Doc) => op.links ?? []).filter((link: Doc) => link.outer === outermost);
   return links.reduce((sum: number, link: Doc) => sum + link.units, 0);
@@ -423,7 +428,7 @@ function mappings(a: Doc, b: Doc): HTMLElement {
   const differs = (line: Line) => !alone(line) && line.a.join() !== line.b.join();
   const made = table<Line>(
     [
-      ...(names.length > 1 ? [{ key: "op", title: "operator", value: (r: Line) => r.op }] : []),
+      ...(names.length > 1 ? [{ key: "op", title: a.groups || b.groups ? "group" : "operator", value: (r: Line) => r.op }] : []),
       { key: "what", title: "level", value: (r) => r.key },
       { key: "a", title: "A", value: (r) => r.a.join(", "), show: (r) => marked(r.a, r.b) },
       { key: "b", title: "B", value: (r) => r.b.join(", "), show: (r) => marked(r.b, r.a) },
@@ -441,13 +446,29 @@ function mappings(a: Doc, b: Doc): HTMLElement {
   return el("section", { class: "card", "data-part": "mapping" }, [...head, el("div", { class: "scroll" }, [made])]);
 }
 
-/** Plans of one operator each compare whatever its name is. */
+/** Plans of one operator or one group each compare whatever its name is. */
 function opNames(doc: Doc): string[] {
+  if (doc.groups) return doc.groups.length === 1 ? [""] : doc.groups.map((group: Doc) => group.name);
   return doc.ops.length === 1 ? [""] : doc.ops.map((op: Doc) => op.name);
 }
 
+/** A group: who runs in it and where, its tiles, what each memory holds and for how long. */
+function groupLines(doc: Doc, name: string): Map<string, string[]> {
+  const lines = new Map<string, string[]>();
+  const group = name === "" && doc.groups.length === 1 ? doc.groups[0] : doc.groups.find((g: Doc) => g.name === name);
+  if (!group) return lines;
+  lines.set("runs", group.operators.map((op: Doc) => `${op.name} on ${op.engine}`));
+  lines.set("tiles", group.cuts.map((cut: Doc) => (cut.size ? `${cut.loop} of ${cut.size}` : `${cut.loop} ${cut.count} tiles`)));
+  for (const hold of (doc.holds ?? []).filter((h: Doc) => h.group === group.name)) {
+    const length = hold.resident ? "resident" : hold.slides ? `slides along ${hold.slides}` : hold.while.length ? `while ${hold.while.join(", ")} stand` : "to the end";
+    lines.set(`${hold.memory} ${hold.tensor}`, [`${hold.slots} buffer${hold.slots === 1 ? "" : "s"}`, length]);
+  }
+  return lines;
+}
+
 function levelLines(doc: Doc, name: string): Map<string, string[]> {
-  const op = name === "" ? doc.ops[0] : doc.ops.find((o: Doc) => o.name === name);
+  if (doc.groups) return groupLines(doc, name);
+  const op = name === "" && doc.ops.length === 1 ? doc.ops[0] : doc.ops.find((o: Doc) => o.name === name);
   const lines = new Map<string, string[]>();
   for (const level of op?.mapping ?? []) {
     const put = (what: string, words: string[]) => words.length && lines.set(`${level.memory} ${what}`, words);

@@ -164,7 +164,7 @@ class WhatIfView implements View {
   }
 
   private compared(title: string, key: string, now: number, before: number, text: (x: number) => string) {
-    const change = before > 0 && now !== before ? `, ${now > before ? "+" : ""}${percent(now / before - 1, 1)} of the report's ${text(before)}` : "";
+    const change = before > 0 && now !== before ? `, ${percent(Math.abs(now / before - 1), 1)} ${now > before ? "more" : "less"} than the report's ${text(before)}` : "";
     return { key, title, value: now, show: text(now) + change };
   }
 
