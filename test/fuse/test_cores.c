@@ -58,7 +58,7 @@ static void draw_case(draw *d, int most_ops)
     d->size = (int)pick(d, 1200, 9000);
     for (int c = 0; c < 3; c++) d->side[c][0] = 1 << pick(d, 0, 4), d->side[c][1] = 1 << pick(d, 0, 4);
     d->n_ops = (int)pick(d, 1, most_ops);
-    d->linked = pick(d, 0, 1);
+    d->linked = most_ops > 1 && pick(d, 0, 1);
     for (int c = 1; c < 3 && d->linked; c++) d->side[c][0] = d->side[0][0], d->side[c][1] = d->side[0][1];
     add(d->workload, "workload: chain\nops:\n");
     for (int i = 0; i < d->n_ops; i++) {
