@@ -560,6 +560,7 @@ static bool is_reason(const tw_context *ctx, draw *d)
     const char *why = tw_context_message(ctx, 0);
     d->refused = (d->n_groups > 1 && strstr(why, "which does not make")) ||
                  strstr(why, "is read in several memories") ||
+                 strstr(why, "cannot slide: what is new is not read in the same step") || /* but padding is */
                  (d->less > 0 && (strstr(why, "is short by") || strstr(why, "no addresses were found"))) ||
                  (d->limited &&
                   (strstr(why, "of padding") || strstr(why, "needs a multiple") || strstr(why, "needs at least")));
