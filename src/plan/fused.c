@@ -61,7 +61,7 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
     tw_fused fused;
     tw_mapping *mapping;
     tw_joint_search *search;
-    tw_least least;
+    tw_least least = {0};
     int64_t start = tw_deadline_now();
     *out = apart;
     tw_status status = tw_fuse_find(&request, work, &fused);
