@@ -6,6 +6,7 @@
 #include "core/deadline.h"
 #include "fuse/kinds.h"
 #include "fuse/order.h"
+#include "fuse/stages.h"
 #include "mapping/groups.h"
 #include "sim/joint.h"
 
@@ -19,8 +20,10 @@ enum { MOST_TILINGS = 4, ROUNDS = 4, MOST_LOOPS = 4, MOST_MISSES = 3, MOST_PASSE
 typedef struct part {
     int core;
     tw_span span;
-    tw_group_map group; /* in numbers of the machine of its kind, and of the segment */
-    int64_t cycles;     /* alone */
+    tw_group_map group;  /* in numbers of the machine of its kind, and of the segment */
+    int64_t cycles;      /* alone */
+    tw_group_map coarse; /* the same with the fewest commands: what it loads can come early, where there is room */
+    int64_t n_commands;
 } part;
 
 typedef struct split {
@@ -31,13 +34,21 @@ typedef struct split {
     double price;
 } split;
 
+enum { MOST_SPLITS = 32 };
+/* Of a segment: the best along each loop over each number of cores, by themselves, and the best of these. */
+typedef struct splits {
+    int n;
+    split split[MOST_SPLITS];
+    split best;
+} splits;
+
 /* How a part is run best: parts are alike that are of one kind of core, as long, and at the same ends of the loop. */
 typedef struct tiled {
     struct tiled *next;
     int kind, first, n, loop;
     int64_t len;
     bool at_start, at_end;
-    tw_group_map group;
+    tw_group_map group, coarse;
     int64_t cycles;
 } tiled;
 
@@ -79,7 +90,7 @@ static bool is_one_core(const hunt *h)
 /* ---- programs ---- */
 
 typedef struct measured {
-    int64_t cycles, energy_fj;
+    int64_t cycles, energy_fj, n_commands;
 } measured;
 
 /* TW_INFEASIBLE when it does not fit, or is refused. */
@@ -93,7 +104,7 @@ static tw_status simulate(hunt *h, const tw_platform *platform, const tw_mapping
     tw_status status = tw_joint_build(h->asked->model, platform, mapping, &work, &joint);
     if (status == TW_OK) status = tw_joint_measure(joint, NULL, &work, &sum);
     h->best->n_simulated++;
-    if (status == TW_OK) *out = (measured){sum.cycles, sum.energy_fj};
+    if (status == TW_OK) *out = (measured){sum.cycles, sum.energy_fj, sum.instructions};
     if (status == TW_OK) h->out->n_commands += sum.instructions;
     tw_arena_rewind(h->bench, mark);
     return status == TW_ERR_INPUT ? TW_INFEASIBLE : status;
@@ -120,7 +131,7 @@ static tw_status offer(hunt *h, const tw_mapping *mapping, bool *better)
     measured m;
     bool can;
     TW_TRY(try_mapping(h, mapping, &m, &can));
-    const measured was = {h->best->cycles, h->best->energy_fj};
+    const measured was = {h->best->cycles, h->best->energy_fj, 0};
     *better = can && (h->best->mapping.n_groups == 0 || price_of(h, &m) < price_of(h, &was));
     if (!*better) return TW_OK;
     h->best->mapping = *mapping;
@@ -224,6 +235,7 @@ static tw_status try_part(hunt *h, const split *s, const tw_group_map *group, pa
     if (status == TW_OK) status = simulate(h, machine->platform, &(tw_mapping){.n_groups = 1, .group = &own}, &m);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
     TW_TRY(status);
+    if (p->cycles == 0 || m.n_commands < p->n_commands) p->coarse = *group, p->n_commands = m.n_commands;
     if (p->cycles > 0 && p->cycles <= m.cycles) return TW_OK;
     p->cycles = tw_max(1, m.cycles);
     p->group = *group;
@@ -258,7 +270,24 @@ static tw_status try_tilings(hunt *h, const split *s, const tw_drive *drive, par
     return TW_OK;
 }
 
-static tw_status tile_segment(hunt *h, const split *s, part *p)
+/* In one step, if there is room: all that it reads is loaded before anything runs, which by itself is slow, but beside other groups may have been loaded while these ran. */
+static tw_status try_whole(hunt *h, const split *s, part *p)
+{
+    tw_group_map whole = p->group;
+    tw_group_level *level;
+    if (p->cycles == 0 || whole.n_cuts == 0) return TW_OK;
+    TW_ALLOC(h->arena, level, whole.n_levels);
+    for (int l = 0; l < whole.n_levels; l++) {
+        level[l] = whole.level[l];
+        level[l].depth = 0;
+    }
+    whole.n_cuts = whole.n_holds = 0;
+    whole.level = level;
+    return try_part(h, s, &whole, p);
+}
+
+/* The best tilings of the segment, or of a part that is so long, on a machine, by their own price. */
+static tw_status find_tilings(hunt *h, const split *s, int64_t len, const tw_machine *machine, tw_drive **out)
 {
     tw_drive *drive;
     tw_frame_facts *facts;
@@ -266,13 +295,22 @@ static tw_status tile_segment(hunt *h, const split *s, part *p)
     tw_tiler *tiler;
     TW_ALLOC(h->scratch, drive, 1);
     TW_ALLOC(h->scratch, facts, 1);
-    TW_TRY(cut_out(h, s, tw_span_len(p->span), &segment));
-    TW_TRY(tw_frame_facts_of(segment.model, &h->core[p->core].machine, h->scratch, facts));
+    TW_TRY(cut_out(h, s, len, &segment));
+    TW_TRY(tw_frame_facts_of(segment.model, machine, h->scratch, facts));
     TW_TRY(tw_frame_of(facts, &segment, h->scratch, &drive->frame[segment.n - 1]));
     TW_TRY(open_lists(h, &segment, drive));
     TW_TRY(tw_tiler_new(&h->asked->by, h->scratch, &tiler));
     tw_tilings_find(tiler, drive);
-    return try_tilings(h, s, drive, p);
+    *out = drive;
+    return TW_OK;
+}
+
+static tw_status tile_segment(hunt *h, const split *s, part *p)
+{
+    tw_drive *drive;
+    TW_TRY(find_tilings(h, s, tw_span_len(p->span), &h->core[p->core].machine, &drive));
+    TW_TRY(try_tilings(h, s, drive, p));
+    return try_whole(h, s, p);
 }
 
 static tiled **bucket_of(hunt *h, const tiled *t)
@@ -312,11 +350,13 @@ static tw_status tile_part(hunt *h, const split *s, part *p)
         TW_ALLOC(h->arena, is, 1);
         *is = key;
         is->group = p->group;
+        is->coarse = p->coarse;
         is->cycles = p->cycles;
         is->next = *bucket;
         *bucket = is;
     }
     p->group = is->group;
+    p->coarse = is->coarse;
     p->cycles = is->cycles;
     return TW_OK;
 }
@@ -390,6 +430,22 @@ static tw_status balance(hunt *h, split *s, int64_t extent, const int64_t *alone
     return TW_OK;
 }
 
+/* How many groups a core runs so far. */
+static int count_groups(const hunt *h, int c)
+{
+    const tw_mapping *m = &h->best->mapping;
+    int n = 0;
+    for (int g = 0; g < m->n_groups; g++)
+        n += h->platform->engine[h->platform->view[m->group[g].op[0].view].engine].core == c;
+    return n;
+}
+
+/* Whether a core comes before another: it is faster or, of equals, runs fewer groups. */
+static bool is_before(const hunt *h, const part *a, int load, const part *b)
+{
+    return a->cycles != b->cycles ? a->cycles < b->cycles : load < count_groups(h, b->core);
+}
+
 /* The cores that can run the segment, the fastest first; how many. `alone` are their cycles for all of it. */
 static tw_status rank_cores(hunt *h, const tw_segment *segment, part *rank, int64_t *alone, int *n)
 {
@@ -401,7 +457,8 @@ static tw_status rank_cores(hunt *h, const tw_segment *segment, part *rank, int6
         alone[c] = p.cycles;
         if (p.cycles == 0) continue;
         int at = (*n)++;
-        for (; at > 0 && rank[at - 1].cycles > p.cycles; at--) rank[at] = rank[at - 1];
+        int load = count_groups(h, c);
+        for (; at > 0 && is_before(h, &p, load, &rank[at - 1]); at--) rank[at] = rank[at - 1];
         rank[at] = p;
     }
     return TW_OK;
@@ -439,14 +496,18 @@ static int list_loops(const tw_op *op, int loop[MOST_LOOPS])
 static int next_count(int k, int most) { return k < FEW_CORES || k == most ? k + 1 : (int)tw_min(2 * k, most); }
 
 /* All splits of a segment along one loop: over the fastest two cores, three, .. */
-static tw_status split_loop(hunt *h, split *s, const part *rank, const int64_t *alone, int n, split *best)
+static tw_status split_loop(hunt *h, split *s, const part *rank, const int64_t *alone, int n, splits *out)
 {
     const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
     int64_t extent = driver->loop[s->loop].extent;
     int most = (int)tw_min(n, extent);
     for (int k = 2; k <= most && !is_over(h); k = next_count(k, most)) {
+        split own = {0};
         choose_cores(s, rank, k);
-        TW_TRY(balance(h, s, extent, alone, best));
+        TW_TRY(balance(h, s, extent, alone, &own));
+        if (own.n == 0) continue;
+        TW_TRY(keep_split(h, &own, &out->best));
+        if (out->n < MOST_SPLITS) out->split[out->n++] = own;
     }
     return TW_OK;
 }
@@ -479,15 +540,15 @@ static tw_status refine(hunt *h, split *best)
 }
 
 static tw_status split_segment(hunt *h, const tw_segment *segment, const part *rank, const int64_t *alone, int n,
-                               split *best)
+                               splits *out)
 {
     int loop[MOST_LOOPS], n_loops = list_loops(tw_segment_op(segment, segment->n - 1), loop);
     split s = {.segment = *segment};
     TW_ALLOC(h->arena, s.part, h->platform->n_cores);
-    *best = (split){0};
+    *out = (splits){0};
     for (int l = 0; l < n_loops && !is_over(h); l++) {
         s.loop = loop[l];
-        TW_TRY(split_loop(h, &s, rank, alone, n, best));
+        TW_TRY(split_loop(h, &s, rank, alone, n, out));
     }
     return TW_OK;
 }
@@ -517,41 +578,59 @@ static bool touches(const hunt *h, const tw_group_map *group, int tensor)
 }
 
 /* The best mapping so far with groups [first, last) replaced; what these touch does not stay. */
-static tw_status replace(const hunt *h, int first, int last, const split *by, tw_mapping *out)
+static tw_status replace(const hunt *h, int first, int last, const tw_group_map *by, int n_by, tw_mapping *out)
 {
     const tw_mapping *was = &h->best->mapping;
     tw_group_map *group;
     tw_group_resident *resident;
     int n = 0;
-    TW_ALLOC(h->arena, group, was->n_groups + by->n);
-    TW_ALLOC(h->arena, resident, was->n_residents);
+    TW_ALLOC(h->arena, group, was->n_groups + n_by);
+    TW_ALLOC(h->arena, resident, was->n_residents + 1);
     *out = (tw_mapping){.group = group, .resident = resident};
     for (int g = 0; g < first; g++) group[n++] = was->group[g];
-    for (int i = 0; i < by->n; i++) TW_TRY(place_part(h, by, &by->part[i], &group[n++]));
+    for (int i = 0; i < n_by; i++) group[n++] = by[i];
     for (int g = last; g < was->n_groups; g++) group[n++] = was->group[g];
     out->n_groups = n;
-    for (int i = 0; i < was->n_residents; i++)
-        if (!touches(h, &group[first], was->resident[i].tensor)) resident[out->n_residents++] = was->resident[i];
+    for (int i = 0; i < was->n_residents; i++) {
+        bool touched = false;
+        for (int k = 0; k < n_by && !touched; k++)
+            touched = (k == 0 || !are_parts(&by[k - 1], &by[k])) && touches(h, &by[k], was->resident[i].tensor);
+        if (!touched) resident[out->n_residents++] = was->resident[i];
+    }
     return TW_OK;
+}
+
+static tw_status offer_groups(hunt *h, int first, int last, const tw_group_map *by, int n_by, bool *better)
+{
+    tw_mapping mapping;
+    *better = false;
+    if (n_by == 0 || h->best->mapping.n_groups + n_by > TW_MAX_GROUPS) return TW_OK;
+    TW_TRY(replace(h, first, last, by, n_by, &mapping));
+    return offer(h, &mapping, better);
 }
 
 static tw_status offer_split(hunt *h, int first, int last, const split *s, bool *better)
 {
-    tw_mapping mapping;
-    *better = false;
-    if (s->n == 0 || h->best->mapping.n_groups + s->n > TW_MAX_GROUPS) return TW_OK;
-    TW_TRY(replace(h, first, last, s, &mapping));
-    return offer(h, &mapping, better);
+    tw_group_map *group;
+    TW_ALLOC(h->arena, group, s->n + 1);
+    for (int i = 0; i < s->n; i++) TW_TRY(place_part(h, s, &s->part[i], &group[i]));
+    return offer_groups(h, first, last, group, s->n, better);
 }
 
-/* How many groups a core runs so far. */
-static int count_groups(const hunt *h, int c)
+/* The same with parts of few commands, unless these are the best ones anyway. */
+static tw_status offer_coarse(hunt *h, int first, int last, const split *s, bool *better)
 {
-    const tw_mapping *m = &h->best->mapping;
-    int n = 0;
-    for (int g = 0; g < m->n_groups; g++)
-        n += h->platform->engine[h->platform->view[m->group[g].op[0].view].engine].core == c;
-    return n;
+    tw_group_map *group;
+    bool coarser = false;
+    *better = false;
+    TW_ALLOC(h->arena, group, s->n + 1);
+    for (int i = 0; i < s->n; i++) {
+        part p = s->part[i];
+        coarser |= p.group.cut != p.coarse.cut || p.group.n_cuts != p.coarse.n_cuts;
+        p.group = p.coarse;
+        TW_TRY(place_part(h, s, &p, &group[i]));
+    }
+    return coarser ? offer_groups(h, first, last, group, s->n, better) : TW_OK;
 }
 
 /* Whether the segment is tried on that core alone: of few cores on each, of many on the one of its kind with the fewest groups. */
@@ -573,8 +652,9 @@ static tw_status improve_segment(hunt *h, const tw_segment *segment, int first, 
     int64_t *alone;
     int n;
     bool better;
-    split best;
+    splits *all;
     TW_ALLOC(h->arena, rank, h->platform->n_cores);
+    TW_ALLOC(h->arena, all, 1);
     TW_ALLOC(h->scratch, alone, h->platform->n_cores);
     TW_TRY(rank_cores(h, segment, rank, alone, &n));
     for (int i = 0; i < n && !is_over(h); i++) {
@@ -582,13 +662,92 @@ static tw_status improve_segment(hunt *h, const tw_segment *segment, int first, 
         split one = {.segment = *segment, .loop = -1, .n = 1, .part = &rank[i]};
         TW_TRY(offer_split(h, first, *last, &one, &better));
         if (better) *last = first + 1;
+        TW_TRY(offer_coarse(h, first, *last, &one, &better));
+        if (better) *last = first + 1;
     }
-    TW_TRY(split_segment(h, segment, rank, alone, n, &best));
-    TW_TRY(offer_split(h, first, *last, &best, &better));
-    if (!better) return TW_OK;
-    *last = first + best.n;
-    TW_TRY(refine(h, &best));
-    return offer_split(h, first, *last, &best, &better);
+    TW_TRY(split_segment(h, segment, rank, alone, n, all));
+    TW_TRY(offer_split(h, first, *last, &all->best, &better));
+    if (better) {
+        *last = first + all->best.n;
+        TW_TRY(refine(h, &all->best));
+        TW_TRY(offer_split(h, first, *last, &all->best, &better));
+    }
+    for (int i = 0; i < all->n && !is_over(h); i++) {
+        TW_TRY(offer_coarse(h, first, *last, &all->split[i], &better));
+        if (better) *last = first + all->split[i].n;
+    }
+    return TW_OK;
+}
+
+/* ---- pipelines ---- */
+
+/* The core that all operators of the group run on; -1: there are several, or it is a part of a loop. */
+static int core_of(const hunt *h, const tw_group_map *group)
+{
+    int core = h->platform->engine[h->platform->view[group->op[0].view].engine].core;
+    for (int i = 1; i < group->n_ops; i++)
+        if (h->platform->engine[h->platform->view[group->op[i].view].engine].core != core) return -1;
+    return group->part_loop >= 0 ? -1 : core;
+}
+
+/* The core and those of its kind behind it, round and round, as many as are asked for; how many there are. */
+static int list_kind(const hunt *h, int core, int most, int *of)
+{
+    int n = h->platform->n_cores, k = 0;
+    for (int i = 0; i < n && k < most; i++)
+        if (h->core[(core + i) % n].kind == h->core[core].kind) of[k++] = (core + i) % n;
+    return k;
+}
+
+/* A group of one core as a pipeline of k stages on cores of its kind, instead of groups [first, *last). */
+static tw_status offer_stages(hunt *h, const tw_group_map *group, const int *of, int k, int first, int *last)
+{
+    int begin[TW_MAX_GROUP_OPS];
+    tw_group_map pipe;
+    bool better = false;
+    tw_stages_cut(h->asked->model, h->platform, group, k, begin);
+    tw_status status = tw_stages_place(h->asked->model, h->core, group, begin, of, k, h->arena, &pipe);
+    if (status == TW_OK) status = offer_groups(h, first, *last, &pipe, 1, &better);
+    if (better) *last = first + 1;
+    return status == TW_INFEASIBLE ? TW_OK : status;
+}
+
+/* The segment as a pipeline of k stages: tiled for a core with as much memory as all of them have. */
+static tw_status try_pipeline(hunt *h, const tw_segment *segment, const int *of, int k, int first, int *last)
+{
+    const split whole = {.segment = *segment, .loop = -1};
+    tw_machine wide;
+    tw_drive *drive;
+    TW_TRY(tw_core_enlarge(&h->core[of[0]], k, h->scratch, &wide));
+    TW_TRY(find_tilings(h, &whole, 0, &wide, &drive));
+    for (int i = 0; i < drive->n_lists[segment->n - 1]; i++) {
+        const tw_tilings *list = &drive->list[segment->n - 1][i];
+        tw_group_map group;
+        if (list->n == 0) continue;
+        TW_TRY(tw_tiling_group(drive->frame[segment->n - 1], &list->tiling[0], h->arena, &group));
+        TW_TRY(tw_core_widen(&h->core[of[0]], segment->first, h->arena, &group));
+        TW_TRY(offer_stages(h, &group, of, k, first, last));
+    }
+    return TW_OK;
+}
+
+/* The segment, which groups [first, *last) run so far, as a pipeline of two, three, .. stages on each kind of core. */
+static tw_status pipeline_segment(hunt *h, const tw_segment *segment, int first, int *last)
+{
+    int of[TW_MAX_GROUP_OPS];
+    for (int c = 0; c < h->platform->n_cores; c++) {
+        int n = h->core[c].kind == c && h->core[c].machine.platform->n_views > 0
+                    ? list_kind(h, c, (int)tw_min(segment->n, FEW_CORES), of)
+                    : 0;
+        for (int k = 2; k <= n && !is_over(h); k++) {
+            tw_arena_mark mark = tw_arena_save(h->scratch), model = tw_arena_save(h->bench);
+            tw_status status = try_pipeline(h, segment, of, k, first, last);
+            tw_arena_rewind(h->scratch, mark);
+            tw_arena_rewind(h->bench, model);
+            if (status != TW_INFEASIBLE) TW_TRY(status);
+        }
+    }
+    return TW_OK;
 }
 
 /* The group behind those that run the same operators as this one. */
@@ -618,9 +777,91 @@ static tw_status improve(hunt *h)
         int last = behind(h, g), misses = 0;
         do {
             int64_t before = h->best->cycles;
-            if (tw_segment_is_closed(&segment, h->readers)) TW_TRY(improve_segment(h, &segment, g, &last));
+            bool closed = tw_segment_is_closed(&segment, h->readers);
+            if (closed) TW_TRY(improve_segment(h, &segment, g, &last));
+            if (closed && segment.n > 1) TW_TRY(pipeline_segment(h, &segment, g, &last));
             misses = h->best->cycles < before ? 0 : misses + 1;
         } while (misses < MOST_MISSES && !is_over(h) && lengthen(h, &segment, &last));
+    }
+    return TW_OK;
+}
+
+/* ---- halves ---- */
+
+/* How some operators are run best by one core, as a group of the whole platform; false: they cannot be. */
+static tw_status place_alone(hunt *h, const tw_segment *segment, int core, tw_group_map *out, bool *can)
+{
+    const split whole = {.segment = *segment, .loop = -1};
+    part p = {.core = core};
+    *can = tw_segment_is_closed(segment, h->readers) && h->core[core].machine.platform->n_views > 0;
+    if (*can) TW_TRY(tile_part(h, &whole, &p));
+    *can = *can && p.cycles > 0;
+    return *can ? place_part(h, &whole, &p, out) : TW_OK;
+}
+
+/* The group as two, one behind the other, of which the second one may be on another core: what it reads comes while the first one runs. */
+static tw_status try_halves(hunt *h, int g, bool *better)
+{
+    const tw_group_map was = h->best->mapping.group[g];
+    int core = core_of(h, &was), n = h->platform->n_cores;
+    *better = false;
+    for (int cut = 1; cut < was.n_ops && core >= 0 && !*better; cut++) {
+        const tw_segment head = {h->asked->model, was.op[0].op, cut},
+                         tail = {h->asked->model, was.op[0].op + cut, was.n_ops - cut};
+        tw_group_map both[2];
+        bool can;
+        TW_TRY(place_alone(h, &head, core, &both[0], &can));
+        for (int i = 0; i < tw_min(n, FEW_CORES) && can && !*better && !is_over(h); i++) {
+            bool can_tail;
+            TW_TRY(place_alone(h, &tail, (core + i) % n, &both[1], &can_tail));
+            if (can_tail) TW_TRY(offer_groups(h, g, g + 1, both, 2, better));
+        }
+    }
+    return TW_OK;
+}
+
+/* Every group in halves; a half may be halved again. */
+static tw_status divide(hunt *h)
+{
+    for (int g = 0; g < h->best->mapping.n_groups && !is_over(h); g++) {
+        bool better = true;
+        while (better && !is_over(h)) TW_TRY(try_halves(h, g, &better));
+    }
+    return TW_OK;
+}
+
+/* ---- what stays where it is made ---- */
+
+/* The innermost memory of its core where the driver of a group writes. */
+static int home_of(const hunt *h, const tw_group_map *group)
+{
+    const tw_group_op *last = &group->op[group->n_ops - 1];
+    const tw_op *op = &h->asked->model->op[last->op];
+    const tw_platform_view *view = &h->platform->view[last->view];
+    tw_path path = tw_machine_path(&view->machine, op, tw_op_output(op));
+    for (int m = 1; m < view->machine.n_memories; m++)
+        if (path >> m & 1) return view->memory[m];
+    return 0;
+}
+
+/* What each group makes stays in its core's memory for those who read it, on whatever core, where that is better. */
+static tw_status keep_tensors(hunt *h)
+{
+    for (int g = 0; g < h->best->mapping.n_groups && !is_over(h); g++) {
+        const tw_mapping *was = &h->best->mapping;
+        const tw_group_map *group = &was->group[g];
+        const tw_op *driver = &h->asked->model->op[group->op[group->n_ops - 1].op];
+        tw_mapping mapping = *was;
+        tw_group_resident *resident;
+        bool better, known = group->part_loop >= 0;
+        for (int i = 0; i < was->n_residents; i++) known |= was->resident[i].tensor == tw_op_makes(driver);
+        if (known || h->readers[tw_op_makes(driver)].hi == 0) continue;
+        TW_ALLOC(h->arena, resident, was->n_residents + 1);
+        if (was->n_residents) memcpy(resident, was->resident, (size_t)was->n_residents * sizeof *resident);
+        resident[mapping.n_residents++] =
+            (tw_group_resident){.tensor = tw_op_makes(driver), .memory = home_of(h, group)};
+        mapping.resident = resident;
+        TW_TRY(offer(h, &mapping, &better));
     }
     return TW_OK;
 }
@@ -685,6 +926,13 @@ static tw_status search(hunt *h)
     if (h->best->mapping.n_groups == 0) return TW_INFEASIBLE;
     h->out->n_commands = 0;
     TW_TRY(improve(h));
+    double before = 0;
+    for (int pass = 0; n > 1 && pass < MOST_PASSES && (double)h->best->cycles != before && !is_over(h); pass++) {
+        before = (double)h->best->cycles;
+        TW_TRY(divide(h));
+        TW_TRY(keep_tensors(h));
+        TW_TRY(improve(h));
+    }
     return n > 1 ? compare_equal(h) : TW_OK;
 }
 

@@ -129,13 +129,11 @@ static tw_status open_core(const maker *k, int c, tw_core_machine *out)
 {
     tw_platform *own;
     choice own_parts;
-    tw_arena_mark mark = tw_arena_save(k->scratch);
     TW_ALLOC(k->arena, own, 1);
     *own = *k->platform;
     TW_TRY(choose_parts(k, c, &own_parts));
     TW_TRY(copy_parts(k, &own_parts, own));
     TW_TRY(copy_views(k, &own_parts, own, out));
-    tw_arena_rewind(k->scratch, mark);
     out->machine = own->n_views > 0 ? own->view[0].machine : *k->machine;
     out->machine.platform = own;
     return TW_OK;
@@ -232,6 +230,38 @@ tw_status tw_core_machines_of(const tw_machine *machine, tw_arena *arena, tw_are
     for (int c = 0; c < n; c++) TW_TRY(open_core(&k, c, &k.core[c]));
     TW_TRY(open_all(&k, &k.core[n]));
     *out = k.core;
+    return TW_OK;
+}
+
+static void enlarge(tw_memory *memory, bool own, int times)
+{
+    if (own && memory->size < INT64_MAX / 2 / times) memory->size *= times;
+}
+
+tw_status tw_core_enlarge(const tw_core_machine *core, int times, tw_arena *arena, tw_machine *out)
+{
+    const tw_platform *p = core->machine.platform;
+    tw_platform *wide;
+    tw_platform_memory *memory;
+    tw_platform_view *view;
+    TW_ALLOC(arena, wide, 1);
+    TW_ALLOC(arena, memory, p->n_memories);
+    TW_ALLOC(arena, view, p->n_views + 1);
+    for (int m = 0; m < p->n_memories; m++) {
+        memory[m] = p->memory[m];
+        enlarge(&memory[m].is, p->memory[m].core >= 0, times);
+    }
+    *wide = *p;
+    wide->memory = memory;
+    wide->view = view;
+    for (int v = 0; v < p->n_views; v++) {
+        view[v] = p->view[v];
+        view[v].machine.platform = wide;
+        for (int m = 0; m < view[v].machine.n_memories; m++)
+            enlarge(&view[v].machine.memory[m], p->memory[view[v].memory[m]].core >= 0, times);
+    }
+    *out = p->n_views > 0 ? view[0].machine : core->machine;
+    out->platform = wide;
     return TW_OK;
 }
 

@@ -15,9 +15,11 @@ typedef struct tw_core_machine {
     int kind; /* the first core that is like it                                                                 */
 } tw_core_machine;
 
-/* One for each core of the machine's platform, and one more that has all parts. */
+/* One for each core of the machine's platform, and one more that has all parts. `arena` and `scratch` may be the same. */
 TW_NODISCARD tw_status tw_core_machines_of(const tw_machine *machine, tw_arena *arena, tw_arena *scratch,
                                            tw_core_machine **out);
+/* The machine of a core whose own memories are so many times as large. */
+TW_NODISCARD tw_status tw_core_enlarge(const tw_core_machine *core, int times, tw_arena *arena, tw_machine *out);
 /* A group on the machine of a core becomes one of the whole platform; its operators are those from `first` on. */
 TW_NODISCARD tw_status tw_core_widen(const tw_core_machine *core, int first, tw_arena *arena, tw_group_map *group);
 #endif

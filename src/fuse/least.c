@@ -27,6 +27,7 @@ typedef struct counter {
     const tw_platform_view **view;      /* per operator */
     tw_ahead_op *at;                    /* per operator: what ahead.h asks about it */
     int64_t *commands, *moved, *worked; /* per engine of the platform */
+    int64_t *points;                    /* of every operator, that are executed; NULL: nobody asks */
     bool given_up;
     tw_arena *scratch;
 } counter;
@@ -218,12 +219,18 @@ static int64_t exec_least(const tw_platform_view *view, const tw_op *op, int64_t
     return cycles_least(cost, engine->pipelined, n);
 }
 
+int64_t tw_least_cycles(const tw_platform_view *view, const tw_op *op, int64_t n)
+{
+    return exec_least(view, op, n) / tw_max(1, view->machine.engine[view->machine.compute].count);
+}
+
 static void count_exec(counter *c, int i, const points *p)
 {
     const tw_op *op = &c->model->op[i];
     int64_t *worked = &c->worked[c->view[i]->engine];
     int64_t n = points_least(op, p), cycles = exec_least(c->view[i], op, n);
     *worked = tw_cost_sum(*worked, cycles);
+    if (c->points) c->points[i] = n;
     double all = 1;
     for (int l = 0; l < op->n_loops; l++) all *= (double)p->count[l];
     c->at[i] = (tw_ahead_op){
@@ -359,9 +366,9 @@ static tw_status count_all(counter *c, tw_least *out)
 
 tw_status tw_least_of(const tw_model *model, const tw_machine *machine, tw_arena *scratch, tw_least *out)
 {
-    counter c = {.model = model, .platform = machine->platform, .scratch = scratch};
+    counter c = {.model = model, .platform = machine->platform, .points = out->points, .scratch = scratch};
     tw_arena_mark mark = tw_arena_save(scratch);
-    *out = (tw_least){.engine = -1};
+    *out = (tw_least){.engine = -1, .points = out->points};
     tw_status status = count_all(&c, out);
     tw_arena_rewind(scratch, mark);
     return status;

@@ -17,11 +17,14 @@ typedef struct tw_least {
     int64_t cycles;
     int engine; /* of the platform, that is busy so long; -1: there is no bound: operators may run on several engines, or axes
                    are too long to be walked */
-    int64_t units; /* that pass into and out of memory 0; 0: not known */
+    int64_t units;   /* that pass into and out of memory 0; 0: not known */
+    int64_t *points; /* if the caller has room: of every operator, loop points that are executed at least */
     bool
         waits; /* `cycles` has, before what `engine` moves in the end, work that it cannot load further ahead of: ahead.h */
 } tw_least;
 
 TW_NODISCARD tw_status tw_least_of(const tw_model *model, const tw_machine *machine, tw_arena *scratch,
                                    tw_least *out);
+/* Cycles that the compute engine of a view is busy at least with so many points of the operator, over all of its units. */
+int64_t tw_least_cycles(const tw_platform_view *view, const tw_op *op, int64_t points);
 #endif

@@ -4,7 +4,7 @@
 #include "core/deadline.h"
 #include "fuse/cores.h"
 #include "fuse/exact.h"
-#include "fuse/least.h"
+#include "fuse/least_cores.h"
 #include "plan/fused.h"
 #include "plan/polish.h"
 #include "search/search.h"
@@ -23,40 +23,12 @@ bool tw_several_is_needed(const tw_request *asked)
     return asked->machine->platform && tw_platform_needs_groups(asked->machine->platform, &ignored, &loc);
 }
 
-/* Units a cycle over all ports of memory 0; 0: something passes no port there, or one that has no limit. */
-static int64_t rate_of(const tw_platform *p, const char **name)
-{
-    int64_t rate = 0;
-    for (int e = 0; e < p->n_engines; e++) {
-        const tw_platform_engine *engine = &p->engine[e];
-        if (engine->is.kind != TW_MOVES || engine->is.outer != 0) continue;
-        for (int way = 0; way < 2; way++) {
-            int port = way == 0 ? engine->reads[0] : engine->writes[1];
-            bool used = engine->is.carries & (way == 0 ? TW_INWARDS : TW_OUTWARDS);
-            if (used && (port < 0 || p->port[port].memory != 0 || p->port[port].per_cycle == 0)) return 0;
-        }
-    }
-    for (int i = 0; i < p->n_ports; i++) {
-        if (p->port[i].memory != 0) continue;
-        rate += p->port[i].per_cycle * p->port[i].ways;
-        *name = p->port[i].name;
-    }
-    return rate;
-}
-
-/* What passes into and out of memory 0 in any case takes its ports so long. What has to pass is the same on every core. */
 tw_status tw_several_bound(const tw_request *asked, tw_arena *scratch, tw_joint_search *search)
 {
-    const tw_platform *p = asked->machine->platform;
-    tw_platform one = *p;
-    tw_machine machine = *asked->machine;
-    tw_least least;
-    int64_t rate = rate_of(p, &search->bound_by);
-    one.n_views = 1;
-    machine.platform = &one;
-    if (rate == 0) return TW_OK;
-    TW_TRY(tw_least_of(asked->model, &machine, scratch, &least));
-    if (least.engine >= 0) search->bound = tw_cdiv(least.units, rate);
+    tw_cores_least least;
+    TW_TRY(tw_cores_least_of(asked->model, asked->machine, scratch, &least));
+    search->bound = least.cycles;
+    search->bound_by = least.by;
     return TW_OK;
 }
 

@@ -1,4 +1,5 @@
 /* test/fuse/test_cores.c - plans on machines of several unequal cores against each core alone, and against every share of two of them. */
+#include "plan/plan.h"
 #include "tw_test.h"
 
 #include <stdio.h>
@@ -12,6 +13,7 @@ typedef struct draw {
     char machine[ROOM], workload[ROOM];
     int n_cores, n_ops, side[3][2]; /* of each array */
     int rate, size;
+    bool linked; /* every core with the next one, both ways */
 } draw;
 
 static int64_t pick(draw *d, int64_t lo, int64_t hi) { return tw_test_pick(&d->random, lo, hi); }
@@ -32,8 +34,14 @@ static void write_machine(const draw *d, int first, int n, char *text)
     *text = 0;
     add(text,
         "machine: cores\nunit: byte\ntiming: async\nmemories: [{name: dram, size: unlimited, energy: 5 pJ}]\n"
-        "ports: [{name: ddr, memory: dram, per_cycle: %d, broadcast: true}]\ncores:\n",
+        "ports: [{name: ddr, memory: dram, per_cycle: %d, broadcast: true}]\n",
         d->rate);
+    for (int c = first; c + 1 < first + n && d->linked; c++)
+        add(text,
+            "%s  - {name: l%d, between: [c%d.m, c%d.m], carries: in, cost: {latency: 2, per_cycle: %d}}\n"
+            "  - {name: r%d, between: [c%d.m, c%d.m], carries: in, cost: {latency: 2, per_cycle: %d}}\n",
+            c == first ? "engines:\n" : "", c, c, c + 1, 2 * d->rate, c, c + 1, c, 2 * d->rate);
+    add(text, "cores:\n");
     for (int c = first; c < first + n; c++)
         add(text,
             "  - name: c%d\n    memories: [{name: m, size: %d}]\n    engines:\n"
@@ -50,6 +58,8 @@ static void draw_case(draw *d, int most_ops)
     d->size = (int)pick(d, 1200, 9000);
     for (int c = 0; c < 3; c++) d->side[c][0] = 1 << pick(d, 0, 4), d->side[c][1] = 1 << pick(d, 0, 4);
     d->n_ops = (int)pick(d, 1, most_ops);
+    d->linked = most_ops > 1 && pick(d, 0, 1);
+    for (int c = 1; c < 3 && d->linked; c++) d->side[c][0] = d->side[0][0], d->side[c][1] = d->side[0][1];
     add(d->workload, "workload: chain\nops:\n");
     for (int i = 0; i < d->n_ops; i++) {
         int out = (int)pick(d, 1, 8), k = pick(d, 0, 1) ? 3 : 1;
@@ -116,7 +126,7 @@ static bool is_verified(tw_context *ctx, const tw_plan *plan)
 TEST(more_cores_are_never_worse_than_the_best_of_them_and_threads_change_nothing)
 {
     uint64_t seed = tw_test_seed();
-    int n_split = 0, n_planned = 0;
+    int n_split = 0, n_planned = 0, n_linked = 0;
     for (int i = 0; i < 30; i++) {
         static draw d;
         d = (draw){.random = seed + (uint64_t)i};
@@ -131,6 +141,12 @@ TEST(more_cores_are_never_worse_than_the_best_of_them_and_threads_change_nothing
             char *one = mapping_of(ctx, plan), *three = mapping_of(ctx, again);
             CHECK_STR(one, three);
             CHECK(is_verified(ctx, plan));
+            if (plan->joint && plan->joint->search) CHECK(plan->joint->search->bound <= cycles_of(plan));
+            for (int e = 0; plan->joint && d.linked && e < 2 * (d.n_cores - 1); e++)
+                if (tw_plan_engine_use(plan, 0, e)->loads > 0) {
+                    n_linked++;
+                    break;
+                }
             if (alone > 0 && cycles_of(plan) > alone)
                 fprintf(stderr, "case %d\n%s%s%s", i, d.machine, d.workload, one);
             CHECK(alone == 0 || cycles_of(plan) <= alone);
@@ -141,7 +157,7 @@ TEST(more_cores_are_never_worse_than_the_best_of_them_and_threads_change_nothing
         }
         tw_context_free(ctx);
     }
-    fprintf(stderr, "%d planned, %d split\n", n_planned, n_split);
+    fprintf(stderr, "%d planned, %d split, %d over links\n", n_planned, n_split, n_linked);
     CHECK(n_planned > 20 && n_split > 5);
 }
 
@@ -259,4 +275,37 @@ TEST(branches_that_alternate_are_planned_at_least_as_well_as_one_behind_the_othe
         if (status[1] == TW_OK) CHECK(is_verified(ctx, plan[1]));
         tw_context_free(ctx);
     }
+}
+
+/* Two convolutions whose weights, 9'216 bytes each, do not lie in one core together, behind a slow DRAM. Layer by layer what is between them, 18'432 bytes, is stored
+ * and loaded again. As a pipeline each core has its own weights, and nothing passes the DRAM but weights, input and output. */
+TEST(layers_whose_weights_fill_a_core_each_become_a_pipeline)
+{
+    static const char machine[] =
+        "machine: pair\nunit: byte\ntiming: async\nmemories: [{name: dram, size: unlimited}]\n"
+        "ports: [{name: ddr, memory: dram, per_cycle: 1}]\ncores:\n  - name: c\n    grid: [2]\n"
+        "    links: {name: noc, memory: m, cost: {latency: 2, per_cycle: 8}}\n    memories: [{name: m, size: 18 "
+        "KiB}]\n"
+        "    engines:\n      - {name: dma, between: [dram, m], prefetch: all, cost: {latency: 2, per_cycle: 4}}\n"
+        "      - {name: mac, computes: multiply-add, memory: m, cost: {array: [16, 16]}}\n";
+    static const char workload[] = "workload: two\nops:\n"
+                                   "  - {name: a, op: conv, shape: [32, 24, 24], out: 32, kernel: 3, pad: 1, "
+                                   "dtype: i8, out_dtype: i8, accumulator: i32, output: x}\n"
+                                   "  - {name: b, op: conv, shape: [32, 24, 24], out: 32, kernel: 3, pad: 1, "
+                                   "dtype: i8, out_dtype: i8, accumulator: i32, inputs: {ifm: x}, output: y}\n";
+    static draw d;
+    const tw_plan *plan;
+    tw_context *ctx = tw_context_new();
+    int64_t over = 0, dram = 0;
+    d = (draw){0};
+    add(d.workload, "%s", workload);
+    CHECK_EQ(find_plan(ctx, &d, machine, 1, &plan), TW_OK);
+    CHECK(is_verified(ctx, plan));
+    for (int e = 0; e < tw_plan_n_engines(plan); e++) {
+        const tw_engine_use *use = tw_plan_engine_use(plan, 0, e);
+        *(strstr(use->engine, "noc") ? &over : &dram) += use->load_units + use->store_units;
+    }
+    CHECK(over >= 32 * 24 * 24);
+    CHECK_EQ(dram, 2 * (32 * 24 * 24 + 32 * 32 * 9)); /* input and output, and the weights, once each */
+    tw_context_free(ctx);
 }
