@@ -129,7 +129,7 @@ bool tw_fused_is_better(const tw_fused_scale *s, const tw_fused *fused, const tw
 
 tw_status tw_fused_bound(const tw_request *asked, tw_arena *scratch, tw_joint_search *search)
 {
-    tw_least least;
+    tw_least least = {0};
     TW_TRY(tw_least_of(asked->model, asked->machine, scratch, &least));
     search->bound = least.cycles;
     search->bound_waits = least.waits;

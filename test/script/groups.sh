@@ -106,7 +106,6 @@ says free/mapping.yaml "groups:"
 expect 0 plan "${fused[@]}" -o free-again; says err.txt "from the cache"
 diff -r free free-again >&2 || fail "a plan in groups from the cache is another one"
 expect 0 plan "${fused[@]}" -o free-again --objective=energy; lacks err.txt "from the cache" # another question
-expect 0 plan "${fused[@]}" -o free-again --layers; lacks err.txt "from the cache"
 for op in $(sed -nE 's/.*name: ([a-z0-9]+), op.*/\1/p' "${fused[0]}"); do
     echo "groups: [{ops: [$op]}]" >wish.yaml
     expect 0 plan "${fused[@]}" --mapping=wish.yaml -o wished
