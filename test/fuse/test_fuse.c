@@ -144,7 +144,7 @@ static bool check(uint64_t seed)
     CHECK_EQ(tw_model_parse(ctx, "w.yaml", d.workload, &model), TW_OK);
     bool any = plan_of(ctx, model, machine, true, measure, 1, &layers) == TW_OK, grouped = false;
     if (any) {
-        tw_least least;
+        tw_least least = {0};
         tw_arena *scratch = tw_arena_new();
         const tw_verdict *verdict;
         CHECK_EQ(plan_of(ctx, model, machine, false, measure, 1, &plan), TW_OK);

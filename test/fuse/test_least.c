@@ -28,7 +28,7 @@ static tw_least least_of(tw_context *ctx, const char *workload, int size, const 
     const tw_model *model;
     const tw_machine *machine;
     char text[1000];
-    tw_least least;
+    tw_least least = {0};
     tw_arena *scratch = tw_arena_new();
     snprintf(text, sizeof text, machine_text, size);
     CHECK_EQ(tw_machine_parse(ctx, "m.yaml", text, &machine), TW_OK);

@@ -20,7 +20,7 @@ static int64_t units_outside(const tw_plan *plan)
 static tw_least least_of(const tw_model *model, const tw_machine *machine)
 {
     tw_arena *scratch = tw_arena_new();
-    tw_least least;
+    tw_least least = {0};
     CHECK(scratch != NULL);
     CHECK_EQ(tw_least_of(model, machine, scratch, &least), TW_OK);
     tw_arena_free(scratch);
