@@ -163,7 +163,7 @@ typedef struct trial {
     const tw_model *model;
     const tw_machine *machine;
     bool energy; /* is made small, otherwise time */
-    tw_least least = {0};
+    tw_least least;
     bool found, below; /* something has a plan; something is below the bound */
     int64_t best;
     char *mapping; /* of the best */
