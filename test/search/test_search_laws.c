@@ -120,7 +120,25 @@ static unsigned swap_inputs(unsigned roles)
 typedef struct transposed {
     tw_machine machine;
     tw_tile_sizes sizes[32];
+    tw_names names[32];
+    const char *name[32][8];
+    int n_names;
 } transposed;
+
+/* Of operands that are named: "w" instead of "ifm", and the other way round. */
+static const tw_names *swap_names(transposed *t, const tw_names *names)
+{
+    if (!names) return NULL;
+    tw_names *out = &t->names[t->n_names];
+    const char **name = t->name[t->n_names++];
+    CHECK(names->n <= 8 && t->n_names <= 32);
+    for (int i = 0; i < names->n; i++) {
+        const char *is = names->name[i];
+        name[i] = strcmp(is, "ifm") == 0 ? "w" : strcmp(is, "w") == 0 ? "ifm" : is;
+    }
+    *out = (tw_names){names->n, name};
+    return out;
+}
 
 static void transpose_machine(const tw_machine *machine, transposed *out)
 {
@@ -129,9 +147,12 @@ static void transpose_machine(const tw_machine *machine, transposed *out)
     for (int m = 0; m < machine->n_memories; m++) {
         out->machine.memory[m].holds = swap_inputs(machine->memory[m].holds);
         out->machine.memory[m].keeps = swap_inputs(machine->memory[m].keeps);
+        out->machine.memory[m].named = swap_names(out, machine->memory[m].named);
     }
-    for (int e = 0; e < machine->n_engines; e++)
+    for (int e = 0; e < machine->n_engines; e++) {
         out->machine.engine[e].roles = swap_inputs(machine->engine[e].roles);
+        out->machine.engine[e].named = swap_names(out, machine->engine[e].named);
+    }
     if (mac->cost.kind == TW_COST_ARRAY) mac->cost.array.stationary = swap_inputs(mac->cost.array.stationary);
     for (int i = 0; i < mac->n_tile_sizes; i++) {
         const char *loop = mac->tile_sizes[i].loop;
@@ -163,7 +184,7 @@ TEST(a_transposed_product_costs_the_same)
         q.goal = p.goal;
         tw_machine dense = *p.machine; /* the last buffer of a memory is not filled up */
         for (int m = 0; m < dense.n_memories; m++) dense.memory[m].align = 1;
-        transposed other;
+        transposed other = {.n_names = 0};
         transpose_machine(&dense, &other);
         CHECK(p.model->op[0].operand[1].weights);
         const tw_plan *a = search(&p, &dense, options_of(&p)), *b = search(&q, &other.machine, options_of(&p));
