@@ -286,7 +286,7 @@ damage "without its last byte" head -c -1
 damage "without its last line" head -n -1
 damage "a digit changed" sed 's/^#= best 1*/&1/'
 damage "another tile" sed 's/buffers: {ifm: 1/buffers: {ifm: 2/; s/order: \[m, n/order: [n, m/'
-damage "another format" sed 's/^#? format 2/#? format 0/'
+damage "another format" sed 's/^#? format .*/#? format 0/'
 damage "another version" sed 's/^#? version.*/#? version 0.0.0/'
 damage "text behind it" sed '$a behind'
 damage "zeros" sed 's/./\x00/g'
