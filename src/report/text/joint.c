@@ -175,7 +175,7 @@ static void print_space(const tw_plan *plan, tw_line *line)
     if (s->space < 1e15)
         snprintf(text, sizeof text, "proven: of %s", TW_GROUPED((int64_t)s->space));
     else
-        snprintf(text, sizeof text, "proven: of %.2g", s->space);
+        tw_snprintf(text, sizeof text, "proven: of %.2g", s->space);
     snprintf(text + strlen(text), sizeof text - strlen(text),
              " mappings (runs x cores x shares x tiles x what stays) none is better; docs/design/cores.md has the "
              "space");
