@@ -700,7 +700,7 @@ typedef struct tw_verify_options {
     void *progress_user;
 } tw_verify_options;
 #define TW_VERIFY_OPTIONS_INIT TW_SIZED(tw_verify_options)
-/* TW_WRONG when a fault was found; the verdict is written in that case too. */
+/* Judges operator `op` or, of a plan in groups, all of it, whatever `op` is. TW_WRONG when a fault was found; the verdict is written in that case too. */
 TW_API TW_NODISCARD tw_status tw_plan_verify(tw_context *ctx, const tw_plan *plan, int op,
                                              const tw_verify_options *options, const tw_verdict **out);
 

@@ -575,6 +575,8 @@ tw_status tw_plan_verify(tw_context *ctx, const tw_plan *plan, int op, const tw_
                          const tw_verdict **out)
 {
     tw_verify_options own;
+    if (!plan->joint && (op < 0 || op >= plan->model->n_ops))
+        return tw_diag_error(&ctx->diag, (tw_loc){0}, "the plan has no operator %d", op);
     TW_TRY(tw_verify_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);

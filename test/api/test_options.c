@@ -233,3 +233,17 @@ TEST(operators_that_were_not_searched_are_restored_without_a_result)
     free(text);
     tw_context_free(o.ctx);
 }
+
+TEST(an_operator_that_the_plan_has_not_is_not_judged)
+{
+    opened o = open_all();
+    const tw_plan *plan;
+    const tw_verdict *verdict;
+    tw_search_options some = TW_SEARCH_OPTIONS_INIT;
+    some.budget = 1000;
+    CHECK_EQ(tw_plan_search(o.ctx, o.model, o.machine, &some, &plan), TW_OK);
+    for (int op = -1; op <= 1; op++)
+        CHECK_EQ(tw_plan_verify(o.ctx, plan, op, NULL, &verdict), op == 0 ? TW_OK : TW_ERR_INPUT);
+    CHECK_STR(tw_context_message(o.ctx, 0), "error: the plan has no operator -1");
+    tw_context_free(o.ctx);
+}
