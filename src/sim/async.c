@@ -407,6 +407,7 @@ static void apply_one(tw_async *s, const command *c, const tw_instr *in, const i
         if (s->buffer[in->gives[i]].circular) give_window(s, in->gives[i]);
     }
     if (in->dst < 0) {
+        if (!s->returned) return; /* nothing comes back that could be waited for */
         if (in->partial) set_moment(s, &s->returned[in->tile], c->end, from, e, cost);
         if (in->crosses) delay_moment(s, &s->returned[in->tile], c->end, from, e, cost);
         return;
