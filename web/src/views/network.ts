@@ -245,7 +245,7 @@ class NetworkView implements View {
     ];
     const { cycles } = this.net.totals;
     const faster = (layersOf(this.net).cycles / Math.max(1, cycles)).toFixed(2);
-    const about = `${faster} x as fast as layer by layer: ${digits(fused.length)} of ${digits(groups.length)} groups have several steps, which run tile by tile; what follows below is about layers`;
+    const about = `${faster} x as fast as layer by layer: ${digits(fused.length)} of ${digits(groups.length)} groups have several steps, which run tile by tile; run and steps below are layer by layer`;
     return [part("Groups", about, scroll(table(columns, fused, { name: "groups" })))];
   }
 
