@@ -21,8 +21,8 @@ enum { MOST_TILINGS = 4, ROUNDS = 4, MOST_LOOPS = 4, MOST_MISSES = 3, MOST_PASSE
 typedef struct part {
     int core;
     tw_span span[MOST_SPLIT_LOOPS]; /* of each loop of the split */
-    tw_group_map group;  /* in numbers of the machine of its kind, and of the segment */
-    int64_t cycles;      /* alone */
+    tw_group_map group;             /* in numbers of the machine of its kind, and of the segment */
+    int64_t cycles;                 /* alone */
     tw_group_map coarse; /* the same with the fewest commands: what it loads can come early, where there is room */
     int64_t n_commands;
 } part;
