@@ -11,6 +11,7 @@
 #include "plan/placing.h"
 #include "plan/plan.h"
 #include "plan/several.h"
+#include "plan/sums.h"
 #include "search/search.h"
 
 /* What stops the mapping that misses least. */
@@ -273,9 +274,25 @@ static tw_status find_plan(const tw_request *asked, const tw_work *work, const t
     return status;
 }
 
+/* The model as it is, or with sums that cores share. */
+static tw_status find_with_sums(const tw_request *asked, const tw_work *work, const tw_plan **out)
+{
+    int64_t start = tw_deadline_now();
+    TW_TRY(find_plan(asked, work, out));
+    double most = asked->options->time_limit, left = most > 0 ? most - tw_deadline_since(start) : 0;
+    if (most > 0 && left <= 0) return TW_OK;
+    tw_deadline limit;
+    const tw_deadline *deadline = work->diag->deadline;
+    tw_deadline_init(&limit, left, deadline);
+    work->diag->deadline = &limit;
+    tw_status status = tw_sums_improve(asked, work, out);
+    work->diag->deadline = deadline;
+    return status;
+}
+
 tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out)
 {
-    return tw_padding_find(asked, find_plan, work, out);
+    return tw_padding_find(asked, find_with_sums, work, out);
 }
 
 static bool is_confirmed(const tw_op_plan *op, tw_arena *scratch)
