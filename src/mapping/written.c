@@ -2,7 +2,7 @@
 #include "mapping/written.h"
 
 #include "machine/padding.h"
-#include "model/summed.h"
+#include "model/divided.h"
 
 #include <string.h>
 
@@ -29,23 +29,23 @@ static bool same_list(const tw_model *model, int n, const tw_written_padding *li
 }
 
 /* `{ic: 2}` or `{ic: [5, 3]}` of an operator. */
-static void read_sum(tw_fields *f, const tw_node *node, tw_divided_sum *out)
+static void read_division(tw_fields *f, const tw_node *node, tw_divided_op *out)
 {
     const tw_node *loop = node->kind == TW_NODE_MAP ? node->child : NULL;
     int64_t n = loop ? loop->n_children : 0;
-    *out = (tw_divided_sum){.op = node->key};
+    *out = (tw_divided_op){.op = node->key};
     if (!loop || loop->next) {
-        TW_REFUSE(f, node->loc, "'sums' of '%s' must be one loop with a number of pieces, or with shares",
+        TW_REFUSE(f, node->loc, "'divide' of '%s' must be one loop with a number of pieces, or with shares",
                   node->key);
         return;
     }
     out->loop = loop->key;
-    if (loop->kind != TW_LIST && !tw_node_int(loop, loop->key, 2, TW_MAX_SUMS, f->diag, &n)) {
+    if (loop->kind != TW_LIST && !tw_node_int(loop, loop->key, 2, TW_MAX_PIECES, f->diag, &n)) {
         f->n_bad++;
         return;
     }
-    if (n < 2 || n > TW_MAX_SUMS) {
-        TW_REFUSE(f, loop->loc, "'%s' is divided into 2..%d sums, found %" PRId64, loop->key, TW_MAX_SUMS, n);
+    if (n < 2 || n > TW_MAX_PIECES) {
+        TW_REFUSE(f, loop->loc, "'%s' is divided into 2..%d pieces, found %" PRId64, loop->key, TW_MAX_PIECES, n);
         return;
     }
     for (const tw_node *share = loop->child; share; share = share->next)
@@ -53,29 +53,29 @@ static void read_sum(tw_fields *f, const tw_node *node, tw_divided_sum *out)
     while (out->n < (int)n) out->share[out->n++] = 1;
 }
 
-static bool same_sums(const tw_model *model, int n, const tw_divided_sum *list)
+static bool same_divisions(const tw_model *model, int n, const tw_divided_op *list)
 {
     bool same = model->n_divided == n;
     for (int i = 0; i < n && same; i++) {
-        const tw_divided_sum *a = &model->divided[i], *b = &list[i];
+        const tw_divided_op *a = &model->divided[i], *b = &list[i];
         same = strcmp(a->op, b->op) == 0 && strcmp(a->loop, b->loop) == 0 && a->n == b->n &&
                memcmp(a->share, b->share, (size_t)a->n * sizeof *a->share) == 0;
     }
     return same;
 }
 
-/* The model with the sums divided that the file names. */
-static tw_status divide_sums(tw_fields *f, const tw_model *model, tw_arena *arena, const tw_model **out)
+/* The model with the operators divided that the file names. */
+static tw_status divide_ops(tw_fields *f, const tw_model *model, tw_arena *arena, const tw_model **out)
 {
-    const tw_node *map = tw_field_map(f, "sums", TW_OPTIONAL);
-    tw_divided_sum *which;
+    const tw_node *map = tw_field_map(f, "divide", TW_OPTIONAL);
+    tw_divided_op *which;
     int n = 0;
     *out = model;
     if (!map) return TW_OK;
     TW_ALLOC(arena, which, map->n_children + 1);
-    for (const tw_node *node = map->child; node; node = node->next) read_sum(f, node, &which[n++]);
-    if (f->n_bad > 0 || same_sums(model, n, which)) return TW_OK;
-    return tw_model_divide_sums(model, n, which, map->loc, arena, f->diag, out);
+    for (const tw_node *node = map->child; node; node = node->next) read_division(f, node, &which[n++]);
+    if (f->n_bad > 0 || same_divisions(model, n, which)) return TW_OK;
+    return tw_model_divide(model, n, which, map->loc, arena, f->diag, out);
 }
 
 /* The model with the padding written that the file names. */
@@ -99,14 +99,14 @@ tw_status tw_written_of_tree(tw_fields *f, const tw_model *model, const tw_machi
 {
     const tw_model *padded;
     TW_TRY(write_padding(f, model, machine, arena, &padded));
-    return divide_sums(f, padded, arena, out);
+    return divide_ops(f, padded, arena, out);
 }
 
-static void print_sums(const tw_model *model, tw_text *out)
+static void print_divided(const tw_model *model, tw_text *out)
 {
     for (int i = 0; i < model->n_divided; i++) {
-        const tw_divided_sum *is = &model->divided[i];
-        tw_text_printf(out, "%s%s: {%s: [", i ? ", " : "sums: {", is->op, is->loop);
+        const tw_divided_op *is = &model->divided[i];
+        tw_text_printf(out, "%s%s: {%s: [", i ? ", " : "divide: {", is->op, is->loop);
         for (int k = 0; k < is->n; k++) tw_text_printf(out, "%s%" PRId64, k ? ", " : "", is->share[k]);
         tw_text_printf(out, "]}%s", i < model->n_divided - 1 ? "" : "}\n");
     }
@@ -122,5 +122,5 @@ static void print_padding(const tw_model *model, tw_text *out)
 void tw_written_print(const tw_model *model, tw_text *out)
 {
     print_padding(model, out);
-    print_sums(model, out);
+    print_divided(model, out);
 }

@@ -5,13 +5,13 @@
 #include "core/deadline.h"
 #include "mapping/fusion.h"
 #include "plan/chain.h"
+#include "plan/divide.h"
 #include "plan/evaluate.h"
 #include "plan/fused.h"
 #include "plan/padding.h"
 #include "plan/placing.h"
 #include "plan/plan.h"
 #include "plan/several.h"
-#include "plan/sums.h"
 #include "search/search.h"
 
 /* What stops the mapping that misses least. */
@@ -274,8 +274,8 @@ static tw_status find_plan(const tw_request *asked, const tw_work *work, const t
     return status;
 }
 
-/* The model as it is, or with sums that cores share. */
-static tw_status find_with_sums(const tw_request *asked, const tw_work *work, const tw_plan **out)
+/* The model as it is, or with operators divided whose pieces cores share. */
+static tw_status find_divided(const tw_request *asked, const tw_work *work, const tw_plan **out)
 {
     int64_t start = tw_deadline_now();
     TW_TRY(find_plan(asked, work, out));
@@ -285,14 +285,14 @@ static tw_status find_with_sums(const tw_request *asked, const tw_work *work, co
     const tw_deadline *deadline = work->diag->deadline;
     tw_deadline_init(&limit, left, deadline);
     work->diag->deadline = &limit;
-    tw_status status = tw_sums_improve(asked, work, out);
+    tw_status status = tw_divide_improve(asked, work, out);
     work->diag->deadline = deadline;
     return status;
 }
 
 tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out)
 {
-    return tw_padding_find(asked, find_with_sums, work, out);
+    return tw_padding_find(asked, find_divided, work, out);
 }
 
 static bool is_confirmed(const tw_op_plan *op, tw_arena *scratch)

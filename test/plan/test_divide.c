@@ -1,4 +1,4 @@
-/* test/plan/test_sums.c - partial sums of one operator on several cores, given and found: passed over links, added up in one place, executed. */
+/* test/plan/test_divide.c - divided operators on several cores, given and found: sums that pass links and are added up in one place, parts that stay for what is made next; executed. */
 #include "plan/plan.h"
 #include "tilewright/tilewright.h"
 #include "tw_test.h"
@@ -59,7 +59,7 @@ static void draw_mapping(uint64_t *random, int n, const char *loop, char *text)
     const char *gap = "resident: {";
     for (int i = 0; i <= n; i++) core[i] = (int)tw_test_pick(random, 0, CORES - 1);
     *text = 0;
-    add(text, "sums: {o: {%s: [", loop);
+    add(text, "divide: {o: {%s: [", loop);
     for (int i = 0; i < n; i++) add(text, "%s%d", i ? ", " : "", (int)tw_test_pick(random, 1, 3));
     add(text, "]}}\ngroups:\n");
     if (one) {
@@ -156,12 +156,49 @@ TEST(a_long_sum_is_shared_by_cores)
     CHECK_EQ(tw_machine_parse(ctx, "machine", machine_text, &machine), TW_OK);
     CHECK_EQ(tw_plan_search(ctx, model, machine, &options, &plan), TW_OK);
     char *written = mapping_of(ctx, must_verify(ctx, plan));
-    CHECK(strstr(written, "sums: {o: {k: [1, 1, 1]}}") != NULL);
+    CHECK(strstr(written, "divide: {o: {k: [1, 1, 1]}}") != NULL);
     CHECK(tw_plan_summary(plan)->cycles * 10 < plan->joint->search->alone[0] * 7);
     CHECK(plan->joint->search->bound <= tw_plan_summary(plan)->cycles);
     CHECK_EQ(tw_mapping_parse(ctx, model, machine, "again", written, &mapping), TW_OK);
     CHECK_EQ(tw_plan_eval(ctx, model, machine, mapping, &again), TW_OK);
     CHECK_EQ(tw_plan_summary(again)->cycles, tw_plan_summary(plan)->cycles);
     free(written);
+    tw_context_free(ctx);
+}
+
+/* Two products. Each core makes a part of what is between them, which stays there for its own sum of the second one: nothing of it passes the DRAM, and of the sums one core's pass the link. */
+TEST(parts_stay_on_the_core_that_makes_them)
+{
+    static const char workload[] = "workload: mlp\nops:\n  - {name: up, op: matmul, shape: [4, 60, 40], dtype: i8, "
+                                   "out_dtype: i8, accumulator: i32, "
+                                   "output: h}\n  - {name: down, op: matmul, shape: [4, 20, 60], dtype: i8, "
+                                   "out_dtype: i8, accumulator: i32, inputs: "
+                                   "{ifm: h}}\n";
+    static const char text[] = "divide: {up: {n: [2, 1]}, down: {k: [2, 1]}}\ngroups:\n"
+                               "  - {ops: [up.part0], core: c_0, levels: [{at: m, sizes: {n: 8}}]}\n"
+                               "  - {ops: [up.part1], core: c_1, levels: [{at: m, sizes: {n: 8}}]}\n"
+                               "  - ops: [down.sum0, down.sum1, down]\n"
+                               "    engines: {down.sum0: c_0.mac, down.sum1: c_1.mac, down: c_1.mac}\n"
+                               "    levels: [{at: c_1.m, sizes: {n: 5}, buffers: {down.sum0: 2}}]\n"
+                               "resident: {h.part0: c_0.m, h.part1: c_1.m}\n";
+    static char machine_text[ROOM];
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_mapping *mapping;
+    const tw_plan *plan;
+    int64_t links = 0, dram = 0;
+    write_machine(machine_text, 4);
+    CHECK_EQ(tw_model_parse(ctx, "mlp", workload, &model), TW_OK);
+    CHECK_EQ(tw_machine_parse(ctx, "machine", machine_text, &machine), TW_OK);
+    CHECK_EQ(tw_mapping_parse(ctx, model, machine, "mapping", text, &mapping), TW_OK);
+    CHECK_EQ(tw_plan_eval(ctx, model, machine, mapping, &plan), TW_OK);
+    must_verify(ctx, plan);
+    for (int e = 0; e < tw_plan_n_engines(plan); e++) {
+        const tw_engine_use *use = tw_plan_engine_use(plan, 0, e);
+        *(strstr(use->engine, "noc") ? &links : &dram) += use->load_units + use->store_units;
+    }
+    CHECK_EQ(links, 4 * 4 * 20);                             /* sums of 32 bits */
+    CHECK_EQ(dram, 2 * 4 * 40 + 60 * 40 + 20 * 60 + 4 * 20); /* the input for both cores, weights and output once */
     tw_context_free(ctx);
 }
