@@ -202,3 +202,40 @@ TEST(parts_stay_on_the_core_that_makes_them)
     CHECK_EQ(dram, 2 * 4 * 40 + 60 * 40 + 20 * 60 + 4 * 20); /* the input for both cores, weights and output once */
     tw_context_free(ctx);
 }
+
+TEST(who_reads_what_is_divided_is_divided_alike)
+{
+    static const char workload[] =
+        "workload: pair\nops:\n"
+        "  - {name: a, op: conv, shape: [4, 6, 6], out: 8, kernel: 3, pad: 1, dtype: i8, output: h}\n"
+        "  - {name: b, op: conv, shape: [8, 6, 6], out: 4, kernel: 3, pad: 1, dtype: i8, inputs: {ifm: h}}\n";
+    static const struct {
+        const char *divide, *message;
+    } row[] = {
+        {"{a: {oc: 2}}", "m:1:9: error: 'b' reads 'h', which is divided, and is not divided itself"},
+        {"{a: {oc: 2}, b: {oc: 2}}", "m:1:9: error: 'b' reads 'h', which is divided, and is divided otherwise"},
+        {"{a: {oc: 2}, b: {ic: [1, 3]}}",
+         "m:1:9: error: 'b' reads 'h', which is divided, and is divided otherwise"},
+        {"{a: {oy: 2}, b: {oy: 2}}", "m:1:9: error: 'b' reads 'h', which is divided, and is divided otherwise"},
+        {"{a: {oc: 2}, b: {ic: [1, 1]}}", NULL},
+    };
+    for (size_t i = 0; i < TW_COUNT(row); i++) {
+        static char machine_text[ROOM], text[ROOM];
+        tw_context *ctx = tw_context_new();
+        const tw_model *model;
+        const tw_machine *machine;
+        const tw_mapping *mapping;
+        write_machine(machine_text, 4);
+        snprintf(
+            text, sizeof text,
+            "divide: %s\ngroups:\n  - {ops: [a.part0], core: c_0, levels: [{at: m}]}\n  - {ops: [a.part1], core: "
+            "c_0, levels: [{at: m}]}\n  - {ops: [b.sum0, b.sum1, b], core: c_0, levels: [{at: m}]}\n",
+            row[i].divide);
+        CHECK_EQ(tw_model_parse(ctx, "w", workload, &model), TW_OK);
+        CHECK_EQ(tw_machine_parse(ctx, "machine", machine_text, &machine), TW_OK);
+        tw_status status = tw_mapping_parse(ctx, model, machine, "m", text, &mapping);
+        CHECK_EQ(status, row[i].message ? TW_ERR_INPUT : TW_OK);
+        if (row[i].message) CHECK_STR(tw_context_message(ctx, 0), row[i].message);
+        tw_context_free(ctx);
+    }
+}
