@@ -3,6 +3,8 @@ import { el, type Child } from "./dom";
 import { at, set, type Tree } from "./flowyaml";
 import type { PlanDoc } from "./format";
 
+const MOST_OPEN = 4; // groups that are not folded at first, with the machine above them
+
 export type Side = "machine" | "mapping";
 export type Trees = Record<Side, Tree>;
 type Way = (string | number)[];
@@ -53,10 +55,9 @@ export class Form {
 
   get sections(): HTMLElement[] {
     const groups = list(at(this.trees.mapping, ["groups"]));
-    return [
-      el("section", { class: "card" }, [el("h2", {}, ["Mapping"]), ...(groups.length ? this.groups(groups) : this.operators())]),
-      el("section", { class: "card" }, [el("h2", {}, ["Machine"]), ...this.machine()]),
-    ];
+    const mapping = el("section", { class: "card" }, [el("h2", {}, ["Mapping"]), ...(groups.length ? this.groups(groups) : this.operators())]);
+    const machine = el("section", { class: "card" }, [el("h2", {}, ["Machine"]), ...this.machine()]);
+    return groups.length > MOST_OPEN ? [machine, mapping] : [mapping, machine];
   }
 
   // ---- fields ----
@@ -155,7 +156,7 @@ export class Form {
     ]);
   }
 
-  private group(group: Map, g: number, alone: boolean): Child[] {
+  private group(group: Map, g: number, alone: boolean, folded: boolean): Child[] {
     const way: Way = ["groups", g];
     const ops = list(group.ops) as unknown as string[];
     const name = text(group.name);
@@ -166,11 +167,12 @@ export class Form {
       this.row("reduction", this.entries([...way, "reduce"])),
     ].filter((row) => row);
     const said = ops.length > 1 ? `${name}: ${ops.join(", ")}` : name;
-    return [
-      (!alone || ops.length > 1) && el("h3", {}, [said]),
+    const body = [
       ...list(group.levels).map((_, l) => this.groupLevel(group, [...way, "levels", l])),
       rest.length > 0 && el("fieldset", {}, [el("legend", {}, ["where it runs"]), ...rest]),
     ];
+    if (folded) return [el("details", { class: "group" }, [el("summary", {}, [said]), ...body])];
+    return [(!alone || ops.length > 1) && el("h3", {}, [said]), ...body];
   }
 
   /** Tensors that several groups touch can stay between them; the parts of one count once. */
@@ -183,7 +185,7 @@ export class Form {
   }
 
   private groups(groups: Map[]): Child[] {
-    return [...groups.flatMap((group, g) => this.group(group, g, groups.length === 1)), this.residents(groups)];
+    return [...groups.flatMap((group, g) => this.group(group, g, groups.length === 1, groups.length > MOST_OPEN)), this.residents(groups)];
   }
 
   // ---- a machine ----
