@@ -694,7 +694,6 @@ tw_status tw_model_of_tree(const tw_node *root, tw_arena *arena, tw_diag *diag, 
     if (r.n_tensors > MAX_TENSORS)
         return tw_diag_error(diag, root->loc, "workload has %d tensors, more than %d", r.n_tensors, MAX_TENSORS);
     find_roots(&r);
-    if (r.bad) return TW_ERR_INPUT;
     TW_TRY(order_ops(&r, &model.op));
     TW_TRY(settle_tensors(&r));
     model.n_ops = r.n_ops;
