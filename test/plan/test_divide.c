@@ -205,10 +205,11 @@ TEST(parts_stay_on_the_core_that_makes_them)
 
 TEST(who_reads_what_is_divided_is_divided_alike)
 {
-    static const char workload[] =
-        "workload: pair\nops:\n"
-        "  - {name: a, op: conv, shape: [4, 6, 6], out: 8, kernel: 3, pad: 1, dtype: i8, output: h}\n"
-        "  - {name: b, op: conv, shape: [8, 6, 6], out: 4, kernel: 3, pad: 1, dtype: i8, inputs: {ifm: h}}\n";
+    static const char workload[] = "workload: pair\nops:\n"
+                                   "  - {name: a, op: conv, shape: [4, 6, 6], out: 8, kernel: 3, pad: 1, dtype: "
+                                   "i8, out_dtype: i8, accumulator: i32, output: h}\n"
+                                   "  - {name: b, op: conv, shape: [8, 6, 6], out: 4, kernel: 3, pad: 1, dtype: "
+                                   "i8, out_dtype: i8, accumulator: i32, inputs: {ifm: h}}\n";
     static const struct {
         const char *divide, *message;
     } row[] = {
