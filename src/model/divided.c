@@ -249,7 +249,7 @@ static tw_status check_readers(const writer *w)
             if (of->axis >= 0 && operand->axis[of->axis].extent != w->tensor[operand->tensor].extent[of->axis])
                 return tw_diag_error(w->diag, w->loc,
                                      "'%s' reads '%s', which is divided, and is not divided itself", w->op[o].name,
-                                     w->tensor[operand->tensor].name);
+                                     of->name);
         }
     return TW_OK;
 }
