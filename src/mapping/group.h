@@ -76,5 +76,6 @@ typedef struct tw_group_map {
     const tw_hold *hold;
     int part_loop; /* a group that is split over cores: the driver's loop, of which this core has `part`; -1: it has all */
     tw_span part;
+    int running; /* 1 + the driver's loop along which reductions of the group run (model/running.h), 0: none do */
 } tw_group_map;
 #endif
