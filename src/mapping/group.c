@@ -633,17 +633,11 @@ static tw_status check_running_cuts(const judge *j, int loop)
                          driver->loop[loop].name);
 }
 
-/* What runs is kept where it is made, and changed in place: by one engine, in order, for this group alone. */
+/* What runs is kept where it is made, and changed in place, for this group alone. */
 static tw_status check_running_ops(const judge *j, const tw_running *running)
 {
-    const tw_platform_view *view = &j->platform->view[j->group->op[j->group->n_ops - 1].view];
     for (int i = 0; i < j->group->n_ops; i++) {
         const tw_op *op = judged_op(j, i);
-        if (j->group->op[i].view != j->group->op[j->group->n_ops - 1].view ||
-            j->platform->engine[view->engine].is.count > 1)
-            return tw_diag_error(j->diag, AT(j, engine[i]),
-                                 "reductions run along a loop: all operators of the group need one engine with one "
-                                 "unit");
         if (i < j->group->n_ops - 1 && tw_group_is_stored(j->group, j->c->model, output_of(op)))
             return tw_diag_error(j->diag, AT(j, op[i]),
                                  "'%s' is read outside of the group, in which reductions run along a loop",
