@@ -809,10 +809,21 @@ static tw_status check_leaving(const builder *b)
     return TW_OK;
 }
 
-/* What is made in a group whose reductions run along a loop is made for one step, and what runs is read where it is made. */
+/* What is made in a group whose reductions run along a loop is made for one step, and what runs is read where it is made. Inside of that loop no
+ * other is cut. */
 static tw_status check_running(const builder *b)
 {
     const tw_nest *nest = b->nest;
+    bool inside_loop = false;
+    for (int p = 0; p < nest->n_places && nest->running.runs; p++) {
+        bool other = nest->map->cut[p].loop != nest->map->running - 1;
+        if (other && (inside_loop || nest->op[nest->n_ops - 1].op->loop[nest->map->cut[p].loop].reduces))
+            return tw_diag_infeasible(b->diag, nest->map->cut[p].loc,
+                                      "loop '%s' is cut where reductions of group '%s' run along another one",
+                                      nest->op[nest->n_ops - 1].op->loop[nest->map->cut[p].loop].name,
+                                      nest->map->name);
+        inside_loop |= !other;
+    }
     for (int s = 0; s < nest->n_stays && nest->running.runs; s++) {
         const tw_stay *stay = &nest->stay[s];
         bool runs = stay->maker >= 0 && (nest->running.runs >> stay->maker & 1);
