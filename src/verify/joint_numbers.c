@@ -195,11 +195,12 @@ tw_status tw_joint_draw(tw_joint_judge *j)
 
 /* ---- completing ---- */
 
-/* What was made of a tensor that never comes to memory 0, for those who gave the numbers. */
+/* What was made of a tensor that never comes to memory 0, for those who gave the numbers; but for what was made with references that changed
+ * later. */
 static void tell_made(const tw_joint_judge *j, int tensor, const tw_region *region, const double *value)
 {
     const tw_operand *shape = &j->tensor[tensor].shape;
-    if (!j->in.given || !j->tensor[tensor].absent || !j->in.given->made[tensor]) return;
+    if (!j->in.given || !j->tensor[tensor].absent || !j->in.given->made[tensor] || j->tensor[tensor].plain) return;
     tw_region whole = tw_verify_whole(shape);
     tw_runs r = tw_runs_of(shape, region, &whole, 1);
     do {
