@@ -4,6 +4,7 @@
  * or reads that axis. Then, forwards, how everything changes when the references do. */
 #include "model/running.h"
 
+/* REFERENCE: made of references and constants alone, so that it both shifts and scales what it meets. */
 typedef enum how { CONSTANT, FREE, SHIFTED, SCALED, REFERENCE, OTHERWISE } how;
 
 typedef struct change { /* of a number when references change */
@@ -101,12 +102,17 @@ static bool is_still(change c) { return c.how == CONSTANT || c.how == FREE; }
 static bool can_scale(change c) { return is_still(c) || c.how == SCALED || c.how == REFERENCE; }
 static bool can_shift(change c) { return is_still(c) || c.how == SHIFTED || c.how == REFERENCE; }
 
+/* Whether there is nothing of the loop in it. */
+static bool is_apart(change c) { return c.how == CONSTANT || c.how == REFERENCE; }
+
 /* Of two numbers that are added, or multiplied. */
 static change join(change a, change b, bool multiplied)
 {
     change c = {OTHERWISE, a.by | b.by};
     if (is_still(a) && is_still(b))
         c.how = a.how == FREE || b.how == FREE ? FREE : CONSTANT;
+    else if (is_apart(a) && is_apart(b))
+        c.how = REFERENCE;
     else if (!multiplied)
         c.how = can_shift(a) && can_shift(b) ? SHIFTED : OTHERWISE;
     else if (can_scale(a) && can_scale(b))
@@ -133,7 +139,7 @@ static change change_of_step(const tw_formula_step *step, const change *arg)
     case TW_FN_NEGATE: return a;
     case TW_FN_RECIPROCAL: return can_scale(a) ? join(a, (change){CONSTANT, 0}, true) : (change){OTHERWISE, a.by};
     case TW_FN_EXP:
-        if (is_still(a)) return a;
+        if (is_still(a) || is_apart(a)) return a;
         return (change){can_shift(a) ? SCALED : OTHERWISE, a.by};
     case TW_FN_F16:
     case TW_FN_BF16:
@@ -146,10 +152,14 @@ static change change_of_step(const tw_formula_step *step, const change *arg)
 #undef X
     };
     change all = {CONSTANT, 0};
+    bool still = true, apart = true;
     for (int i = 0; i < n_args[step->fn]; i++) {
         all.by |= arg[i].by;
-        all.how = all.how == OTHERWISE || !is_still(arg[i]) ? OTHERWISE : arg[i].how == FREE ? FREE : all.how;
+        still = still && is_still(arg[i]);
+        apart = apart && is_apart(arg[i]);
+        if (arg[i].how == FREE) all.how = FREE;
     }
+    if (!still) all.how = apart ? REFERENCE : OTHERWISE;
     return all;
 }
 

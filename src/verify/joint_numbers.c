@@ -292,6 +292,10 @@ tw_status tw_joint_refer(tw_joint_judge *j, const char **who, int64_t *elements)
     TW_ALLOC(j->arena, is, j->in.model->n_tensors);
     for (int t = 0; t < j->in.model->n_tensors; t++)
         if (j->tensor[t].maker < 0 && j->in.model->tensor[t].root == t) is[t] = j->runner->stock[t].value;
+    bool rounds = false;
     for (int i = 0; i < j->in.model->n_ops && !j->fault.set; i++) TW_TRY(refer_to(j, i, is, who, elements));
-    return TW_OK;
+    for (int t = 0; t < j->in.model->n_tensors; t++) rounds |= j->tensor[t].rounds;
+    if (!rounds || !*who) return TW_OK;
+    *who = tw_arena_printf(j->arena, "%s but for the last digits of rescaled sums", *who);
+    return *who ? TW_OK : TW_ERR_NOMEM;
 }
