@@ -1044,7 +1044,6 @@ tw_status tw_tiling_group(const tw_segment_frame *f, const tw_tiling *t, tw_aren
                           .op = op,
                           .n_cuts = t->n_cuts,
                           .cut = cut,
-                          .part_loop = -1,
                           .running = t->running};
     TW_TRY(write_levels(f, t, arena, out));
     return write_holds(f, t, arena, out);

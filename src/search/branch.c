@@ -45,7 +45,7 @@ enum {
 #define WALK_WORK      INT64_C(400000)    /* one of them, at most,                                        */
 #define WALK_LEAST     INT64_C(50000)     /* and at least                                                 */
 #define POLISH_WORK    INT64_C(60000)     /* what is near enough already is tried to improve on    */
-#define DEFAULT_POLISH INT64_C(1500000)   /* and proven, if nobody asked for a gap                       */
+#define DEFAULT_POLISH INT64_C(750000)    /* and proven, if nobody asked for a gap                       */
 #define MUST_WORK      INT64_C(4000000)   /* a first mapping, whatever budget and time are left,     */
 #define MUST_END       (INT64_C(1) << 26) /* and, all attempts together, whatever budget is left    */
 #define LAST_WORK      INT64_C(2000000)   /* when nothing was found, for each frame */
