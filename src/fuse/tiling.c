@@ -959,12 +959,8 @@ tw_status tw_tiling_group(const tw_segment_frame *f, const tw_tiling *t, tw_aren
     for (int k = 0; k < f->segment.n; k++)
         op[k] = (tw_group_op){.op = f->segment.first + k, .view = f->op[k].view, .over = t->over[k]};
     for (int p = 0; p < t->n_cuts; p++) cut[p] = (tw_nest_cut){.loop = t->loop[p], .size = t->size[p]};
-    *out = (tw_group_map){.name = tw_frame_driver(f)->name,
-                          .n_ops = f->segment.n,
-                          .op = op,
-                          .n_cuts = t->n_cuts,
-                          .cut = cut,
-                          .part_loop = -1};
+    *out = (tw_group_map){
+        .name = tw_frame_driver(f)->name, .n_ops = f->segment.n, .op = op, .n_cuts = t->n_cuts, .cut = cut};
     TW_TRY(write_levels(f, t, arena, out));
     return write_holds(f, t, arena, out);
 }

@@ -43,6 +43,9 @@ int64_t tw_group_slots(const tw_group_map *group, int tensor, int memory);
  * how many these are. What is made inside the group begins where its maker's path meets that of who reads it. */
 int tw_group_chain(const tw_grouping *c, const tw_group_map *group, int op, int operand,
                    int memory[TW_MAX_MEMORIES]);
+/* The driver's loops, as far as the group has them; how many points it has of one. */
+tw_box tw_group_work(const tw_group_map *group, const tw_op *driver);
+int64_t tw_group_extent(const tw_group_map *group, const tw_op *driver, int loop);
 /* The cost that the engine of the group's operator has for it. */
 const tw_cost *tw_group_cost(const tw_grouping *c, const tw_group_op *op);
 

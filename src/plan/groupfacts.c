@@ -214,7 +214,7 @@ tw_group_gain tw_group_gain_of(const tw_plan *plan, int group)
 {
     const tw_nest *nest = nest_of(plan, group);
     const tw_joint_search *search = plan->joint->search;
-    bool known = search && search->apart_op && nest->map->part_loop < 0;
+    bool known = search && search->apart_op && nest->map->n_parts == 0;
     tw_group_gain gain = {.energy_fj = plan->joint->timeline.group_fj[group]};
     int64_t before = 0, last = group + 1 == plan->mapping->n_groups;
     for (int g = 0; g < group; g++) before = tw_max(before, end_of_group(plan, g));

@@ -761,8 +761,7 @@ static tw_status check_order(const builder *b)
     const tw_nest_op *driver = &nest->op[nest->n_ops - 1];
     const tw_stay *made = &nest->stay[driver->made];
     int outside = -1;
-    tw_box box = tw_box_of_op(driver->op);
-    if (nest->map->part_loop >= 0) box.span[nest->map->part_loop] = nest->map->part;
+    tw_box box = tw_group_work(nest->map, driver->op);
     for (int p = 0; p < nest->n_places; p++) {
         int loop = nest->map->cut[p].loop;
         tw_split s = tw_place_split(nest, p, tw_span_len(box.span[loop]));
@@ -1100,8 +1099,7 @@ static tw_status check_first(const builder *b)
 {
     const tw_nest *nest = b->nest;
     const tw_op *op = nest->op[nest->n_ops - 1].op;
-    tw_box box = tw_box_of_op(op);
-    if (nest->map->part_loop >= 0) box.span[nest->map->part_loop] = nest->map->part;
+    tw_box box = tw_group_work(nest->map, op);
     int64_t steps = 1;
     for (int p = 0; p < nest->n_places; p++) {
         const tw_nest_cut *cut = &nest->map->cut[p];

@@ -4,6 +4,7 @@
  * boxes are found from the driver backwards, for every depth that a stay has. When a place moves, only what lies deeper changes. */
 #include "program/walk.h"
 
+#include "mapping/groups.h"
 #include "tile/box.h"
 #include "tile/split.h"
 
@@ -85,12 +86,7 @@ static int64_t elems_of(const hull *h)
 /* ---- boxes ---- */
 
 /* All loops of the driver, of the part that its core has. */
-static tw_box whole_box(const tw_nest *nest)
-{
-    tw_box box = tw_box_of_op(nest->op[nest->n_ops - 1].op);
-    if (nest->map->part_loop >= 0) box.span[nest->map->part_loop] = nest->map->part;
-    return box;
-}
+static tw_box whole_box(const tw_nest *nest) { return tw_group_work(nest->map, nest->op[nest->n_ops - 1].op); }
 
 static void find_driver(tw_nest_walk *w, int from)
 {
