@@ -1009,7 +1009,7 @@ static bool has_shortlist(const branch *b)
 static tw_shortlist new_shortlist(const branch *b)
 {
     tw_shortlist shortlist = tw_shortlist_of(b->space, b->goals, b->deadline);
-    shortlist.most_work = b->budget / 2;
+    shortlist.most_work = tw_max(b->budget, tw_max(0, b->total - b->out->work) / 2) / 2;
     shortlist.most_played = tw_max(0, b->total - b->out->work) / 2; /* patience begins with what is found */
     shortlist.tried = b->tried;
     shortlist.n_tried = b->n_tried;

@@ -246,20 +246,30 @@ static void print_end(const tw_plan *plan, int group, tw_text *out)
     tw_arena_free(arena);
 }
 
+/* The loop along which reductions of the group run. */
+static const char *running_loop(const tw_plan *plan, int group)
+{
+    const tw_nest *nest = &plan->joint->program->nest[group];
+    return nest->op[nest->n_ops - 1].op->loop[nest->map->running - 1].name;
+}
+
 /* "pair: 8'192 points of a computed again (+12.5%), 65'536 bytes neither stored nor loaded, even at 0.125 points a byte; 12'288 in l1" */
 static void print_gain(const tw_plan *plan, int group, tw_line *line)
 {
     tw_group_facts f = tw_group_facts_of(plan, group);
-    int64_t more = f.points - f.points_once;
+    int64_t more = f.points - f.points_once, again = more - f.rescaled;
     const char *before = ";";
     tw_text text = {0};
     tw_text_printf(&text, "%s: ", plan->joint->program->nest[group].map->name);
-    if (more > 0) {
-        tw_text_printf(&text, "%s points", TW_GROUPED(more));
+    if (again > 0) {
+        tw_text_printf(&text, "%s points", TW_GROUPED(again));
         print_tensors(plan, group, is_made_again, &text);
-        tw_text_printf(&text, " computed again (%s more), ", TW_PERCENT(more, f.points_once));
+        tw_text_printf(&text, " computed again (%s more), ", TW_PERCENT(again, f.points_once));
     } else
         tw_text_printf(&text, "nothing computed again, ");
+    if (f.rescaled > 0)
+        tw_text_printf(&text, "%s points more rescale what runs along %s, ", TW_GROUPED(f.rescaled),
+                       running_loop(plan, group));
     tw_text_printf(&text, "%s bytes neither stored nor loaded", TW_GROUPED(f.saved_bytes));
     if (more > 0)
         tw_text_printf(&text, ": even at %.4g points a byte", (double)f.even_points / (double)f.even_bytes);
