@@ -66,6 +66,7 @@ typedef struct hunt {
     tw_arena *arena, *scratch, *bench;
     tw_diag *diag;
     bool pairs; /* splits along two loops are tried */
+    bool few;   /* splits over all cores alone are   */
 } hunt;
 
 /* ---- which cores ---- */
@@ -443,7 +444,7 @@ static tw_status balance(hunt *h, split *s, const int64_t *alone, split *best)
     double *weight;
     TW_ALLOC(h->scratch, weight, s->n);
     for (int i = 0; i < s->n; i++) weight[i] = 1 / (double)alone[s->part[i].core];
-    for (int round = 0; round < ROUNDS && !is_over(h); round++) {
+    for (int round = 0; round < (h->few ? 1 : ROUNDS) && !is_over(h); round++) {
         bool can;
         if (!share_out(s, weight)) return TW_OK;
         TW_TRY(price_split(h, s, &can));
@@ -528,7 +529,7 @@ static tw_status split_loop(hunt *h, split *s, const part *rank, const int64_t *
     const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
     int most = (int)tw_min(n, driver->loop[s->loop[0]].extent);
     s->n_loops = 1;
-    for (int k = 2; k <= most && !is_over(h); k = next_count(k, most)) {
+    for (int k = h->few && most > 2 ? most : 2; k <= most && !is_over(h); k = next_count(k, most)) {
         split own = {0};
         choose_cores(s, rank, k);
         TW_TRY(balance(h, s, alone, &own));
@@ -553,7 +554,7 @@ static tw_status split_pair(hunt *h, split *s, const part *rank, const int64_t *
 {
     const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
     s->n_loops = 2;
-    for (int k = 4, next; k <= n && !is_over(h); k = next) {
+    for (int k = h->few && n > 4 ? n : 4, next; k <= n && !is_over(h); k = next) {
         next = k == n ? k + 1 : (int)tw_min(2 * k, n);
         for (int flat = 0; flat < 2; flat++) {
             split own = {0};
@@ -895,6 +896,68 @@ static tw_status divide(hunt *h)
     return TW_OK;
 }
 
+/* The segment in the best way by itself: on the fastest core, or split; n 0: it cannot be run. */
+static tw_status split_best(hunt *h, const tw_segment *segment, split *best)
+{
+    part *rank;
+    int64_t *alone;
+    splits *all;
+    int n;
+    bool can = false;
+    TW_ALLOC(h->arena, rank, h->platform->n_cores);
+    TW_ALLOC(h->arena, all, 1);
+    TW_ALLOC(h->scratch, alone, h->platform->n_cores);
+    *best = (split){0};
+    if (!tw_segment_is_closed(segment, h->readers)) return TW_OK;
+    TW_TRY(rank_cores(h, segment, rank, alone, &n));
+    if (n == 0) return TW_OK;
+    split one = {.segment = *segment, .n = 1, .part = rank};
+    TW_TRY(price_split(h, &one, &can));
+    if (can) TW_TRY(keep_split(h, &one, best));
+    TW_TRY(split_segment(h, segment, rank, alone, n, all));
+    return all->best.n > 0 ? keep_split(h, &all->best, best) : TW_OK;
+}
+
+/* Groups [first, last), which are parts of one segment or a pipeline, as two segments, one behind the other, each in its best way: a long one that is split computes much again. */
+static tw_status part_segment(hunt *h, int first, int last, bool *better)
+{
+    const tw_segment whole = segment_of(h, &h->best->mapping.group[first]);
+    *better = false;
+    for (int cut = 1; cut < whole.n && !*better && !is_over(h); cut++) {
+        const tw_segment head = {whole.model, whole.first, cut},
+                         tail = {whole.model, whole.first + cut, whole.n - cut};
+        split of[2];
+        tw_group_map *group;
+        TW_TRY(split_best(h, &head, &of[0]));
+        if (of[0].n > 0) TW_TRY(split_best(h, &tail, &of[1]));
+        if (of[0].n == 0 || of[1].n == 0) continue;
+        TW_ALLOC(h->arena, group, of[0].n + of[1].n);
+        for (int i = 0; i < of[0].n; i++) TW_TRY(place_part(h, &of[0], &of[0].part[i], &group[i]));
+        for (int i = 0; i < of[1].n; i++) TW_TRY(place_part(h, &of[1], &of[1].part[i], &group[of[0].n + i]));
+        TW_TRY(offer_groups(h, first, last, group, of[0].n + of[1].n, better));
+    }
+    return TW_OK;
+}
+
+/* Every segment that several cores run, as long as it helps; not many in vain. */
+static tw_status part_segments(hunt *h)
+{
+    int misses = 0;
+    h->few = true;
+    for (int g = 0; g < h->best->mapping.n_groups && misses < 2 && !is_over(h); g = behind(h, g)) {
+        bool better = h->best->mapping.group[g].n_ops > 1 && core_of(h, &h->best->mapping.group[g]) < 0;
+        int64_t before = h->best->cycles;
+        if (!better) continue;
+        while (better && !is_over(h)) {
+            TW_TRY(part_segment(h, g, behind(h, g), &better));
+            better = better && h->best->mapping.group[g].n_ops > 1;
+        }
+        misses = h->best->cycles < before ? 0 : misses + 1;
+    }
+    h->few = false;
+    return TW_OK;
+}
+
 /* ---- what stays where it is made ---- */
 
 /* The innermost memory of its core where the driver of a group writes. */
@@ -1021,6 +1084,20 @@ static tw_status compare_equal(hunt *h)
 
 /* ---- the whole ---- */
 
+/* Halves, what stays, and other ways, until nothing is better. */
+static tw_status converge(hunt *h)
+{
+    int64_t before = 0;
+    for (int pass = 0; pass < MOST_PASSES && h->best->cycles != before && !is_over(h); pass++) {
+        before = h->best->cycles;
+        h->pairs = true;
+        TW_TRY(divide(h));
+        TW_TRY(keep_tensors(h));
+        TW_TRY(improve(h));
+    }
+    return TW_OK;
+}
+
 static tw_status search(hunt *h)
 {
     int n = h->platform->n_cores;
@@ -1033,15 +1110,12 @@ static tw_status search(hunt *h)
     h->out->n_commands = 0;
     h->pairs = n > FEW_CORES;
     TW_TRY(improve(h));
-    double before = 0;
-    for (int pass = 0; n > 1 && pass < MOST_PASSES && (double)h->best->cycles != before && !is_over(h); pass++) {
-        before = (double)h->best->cycles;
-        h->pairs = true;
-        TW_TRY(divide(h));
-        TW_TRY(keep_tensors(h));
-        TW_TRY(improve(h));
-    }
-    return n > 1 ? compare_equal(h) : TW_OK;
+    if (n == 1) return TW_OK;
+    TW_TRY(converge(h));
+    int64_t found = h->best->cycles;
+    TW_TRY(part_segments(h));
+    if (h->best->cycles < found) TW_TRY(converge(h));
+    return compare_equal(h);
 }
 
 /* With the operators in the order that the model has. */

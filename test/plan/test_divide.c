@@ -240,3 +240,65 @@ TEST(who_reads_what_is_divided_is_divided_alike)
         tw_context_free(ctx);
     }
 }
+
+/* Two convolutions of 12 channels over three cores, each with its output channels: the closed form of layers that are split alike. What is between them stays in parts, each link carries
+ * the part of the core that it comes from, once, and the DRAM passes the input once for all cores, every weight once, and the output. */
+TEST(channels_that_stay_in_parts_are_exchanged_over_links)
+{
+    static const char machine_text[] =
+        "machine: three\nunit: byte\ntiming: async\nmemories: [{name: dram, size: unlimited}]\n"
+        "ports: [{name: ddr, memory: dram, per_cycle: 4, broadcast: true}]\nengines:\n"
+        "  - {name: link0_1, between: [c0.m, c1.m], carries: in, cost: {latency: 2, per_cycle: 4}}\n"
+        "  - {name: link0_2, between: [c0.m, c2.m], carries: in, cost: {latency: 2, per_cycle: 4}}\n"
+        "  - {name: link1_0, between: [c1.m, c0.m], carries: in, cost: {latency: 2, per_cycle: 4}}\n"
+        "  - {name: link1_2, between: [c1.m, c2.m], carries: in, cost: {latency: 2, per_cycle: 4}}\n"
+        "  - {name: link2_0, between: [c2.m, c0.m], carries: in, cost: {latency: 2, per_cycle: 4}}\n"
+        "  - {name: link2_1, between: [c2.m, c1.m], carries: in, cost: {latency: 2, per_cycle: 4}}\ncores:\n";
+    static const char core[] =
+        "  - name: c%d\n    memories: [{name: m, size: 32 KiB}]\n    engines:\n"
+        "      - {name: dma, between: [dram, m], cost: {latency: 2, per_cycle: 4}}\n"
+        "      - {name: mac, computes: [multiply-add, add], memory: m, cost: {array: [4, 4]}}\n";
+    static const char workload[] = "workload: pair\nops:\n"
+                                   "  - {name: a, op: conv, shape: [5, 7, 6], out: 12, kernel: 3, pad: 1, dtype: "
+                                   "i8, out_dtype: i8, accumulator: "
+                                   "i32, output: h}\n"
+                                   "  - {name: b, op: conv, shape: [12, 7, 6], out: 12, kernel: 3, pad: 1, dtype: "
+                                   "i8, out_dtype: i8, accumulator: "
+                                   "i32, inputs: {ifm: h}, output: y}\n";
+    static const char text[] =
+        "divide: {a: {oc: 3}, b: {ic: 3}}\ngroups:\n"
+        "  - {ops: [a.part0], core: c0, levels: [{at: m}]}\n"
+        "  - {ops: [a.part1], core: c1, levels: [{at: m}]}\n"
+        "  - {ops: [a.part2], core: c2, levels: [{at: m}]}\n"
+        "  - {split: {loop: oc, cores: [c0, c1, c2]}, ops: [b.sum0, b.sum1, b.sum2, b], levels: "
+        "[{at: m}]}\n"
+        "resident: {h.part0: c0.m, h.part1: c1.m, h.part2: c2.m}\n";
+    static char machine[ROOM];
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *three;
+    const tw_mapping *mapping;
+    const tw_plan *plan;
+    int64_t n_links = 0, dram = 0;
+    *machine = 0;
+    add(machine, "%s", machine_text);
+    for (int c = 0; c < 3; c++) add(machine, core, c);
+    CHECK_EQ(tw_model_parse(ctx, "pair", workload, &model), TW_OK);
+    CHECK_EQ(tw_machine_parse(ctx, "three", machine, &three), TW_OK);
+    CHECK_EQ(tw_mapping_parse(ctx, model, three, "mapping", text, &mapping), TW_OK);
+    CHECK_EQ(tw_plan_eval(ctx, model, three, mapping, &plan), TW_OK);
+    must_verify(ctx, plan);
+    for (int e = 0; e < tw_plan_n_engines(plan); e++) {
+        const tw_engine_use *use = tw_plan_engine_use(plan, 0, e);
+        if (strstr(use->engine, "link")) {
+            CHECK_EQ(use->load_units, 4 * 7 * 6); /* a third of the channels */
+            n_links++;
+        } else {
+            dram += use->load_units + use->store_units;
+        }
+    }
+    CHECK_EQ(n_links, 6);
+    CHECK_EQ(dram, 3 * 5 * 7 * 6 + 9 * 12 * (5 + 12) + 12 * 7 * 6); /* delivered: the input to three cores */
+    CHECK_EQ(plan->joint->timeline.port_units[0], 5 * 7 * 6 + 9 * 12 * (5 + 12) + 12 * 7 * 6);
+    tw_context_free(ctx);
+}
