@@ -43,8 +43,8 @@ is_empty out.txt
 
 # Of several operators, each row says which one it is about.
 pair=$source/examples/13-fused-convolutions
-"$tw" plan "$pair"/workload.yaml -m "$pair"/machine.yaml -o groups -q || fail "no plan"
-"$tw" plan "$pair"/workload.yaml -m "$pair"/machine.yaml -o layers -q --layers || fail "no plan"
+"$tw" plan "$pair"/workload.yaml -m "$pair"/machine.yaml -o groups -q --budget=500000 || fail "no plan"
+"$tw" plan "$pair"/workload.yaml -m "$pair"/machine.yaml -o layers -q --layers --budget=500000 || fail "no plan"
 expect 0 groups layers
 says out.txt "conv1.l1.tiles.oc.count"
 
