@@ -696,7 +696,8 @@ TEST(real_networks_in_groups_are_much_faster_behind_a_slow_link)
 {
     static const char *const file[] = {"zigzag/workload/resnet18.onnx", "zigzag/workload/mobilenetv2.onnx",
                                        "stream/examples/workload/fsrcnn.onnx"};
-    for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
+    int n = tw_test_rounds((int)(sizeof file / sizeof *file));
+    for (int i = 0; i < n; i++) {
         tw_context *ctx = tw_context_new();
         both b = plan_shared(ctx, file[i], slow_large);
         const tw_network_totals *t = tw_network_plan_totals(b.groups);
