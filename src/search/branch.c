@@ -93,6 +93,8 @@ typedef struct branch {
     int64_t must_left;                  /* of MUST_END; only task 0 spends it          */
     int64_t candidate_work;             /* of a mapping of the shortlist, with all its buffers */
     int64_t one_run;                    /* instructions of a program that is simulated, at most */
+    int64_t shown;                      /* the same of one that is only counted                 */
+    bool desperate;                     /* time is up, nothing was found: any program will do   */
     int64_t start_ns;
     atomic_int stop; /* a tw_ending, 0: go on */
     tw_heap heap;
@@ -279,6 +281,12 @@ static tw_status task_outline(void *user, const tw_op_map *map, tw_outline *out)
     return t->all->eval->outline(t->all->eval->user[t->worker], &s->problem, map, out);
 }
 
+static bool task_affords(void *user, int64_t instructions)
+{
+    const branch *b = ((task *)user)->all;
+    return b->desperate || instructions <= b->shown;
+}
+
 static void task_spent(void *user, int64_t work) { ((task *)user)->work += work; }
 
 /* ---- a task ---- */
@@ -331,8 +339,8 @@ static bool take_part(void *user, tw_part *part)
 /* What a leaf asks of the task; `left` is told of mappings that were not looked at to their end. */
 static tw_judge judge_of(task *t, void (*left)(void *, const tw_goal_value *))
 {
-    return (tw_judge){t,         task_wanted, task_found,   task_refused, left,
-                      task_cost, task_count,  task_outline, task_stopped, task_spent};
+    return (tw_judge){t,          task_wanted,  task_found,   task_refused, left,      task_cost,
+                      task_count, task_outline, task_stopped, task_affords, task_spent};
 }
 
 /* Whether the closed form says what a mapping costs: then one can be made of sizes alone. */
@@ -1373,6 +1381,7 @@ static tw_status last_resort(branch *b)
     tw_deadline_init(&soon, TW_HURRY, NULL);
     b->deadline = b->hurries ? &soon : b->last; /* some time was kept for this */
     b->one_run = ONE_RUN;
+    b->desperate = true;
     atomic_store(&b->stop, 0);
     if (!b->hurries && !isfinite(tw_deadline_left(b->last))) TW_TRY(run_first(b, true)); /* it may be long */
     for (int i = 0; i < b->space->n_frames && b->out->front.n == 0; i++) {
@@ -1465,6 +1474,15 @@ static int64_t longest_run(const tw_deadline *deadline)
     return most < (double)ONE_RUN ? tw_max(1, (int64_t)most) : ONE_RUN;
 }
 
+/* What is only counted is simulated for the plan alone, which takes a second for so many instructions where they repeat
+ * themselves little. */
+static int64_t longest_shown(const tw_deadline *deadline)
+{
+    static const double per_second = 5e7;
+    double most = tw_deadline_left(deadline) * per_second;
+    return most < 9e18 ? (int64_t)most : INT64_MAX;
+}
+
 tw_status tw_branch(const tw_search *search, const tw_space *space, const tw_goals *goals,
                     const tw_deadline *deadline, tw_hunt *out)
 {
@@ -1493,6 +1511,7 @@ tw_status tw_branch(const tw_search *search, const tw_space *space, const tw_goa
     b->deadline = &most;
     b->last = deadline;
     b->one_run = longest_run(deadline);
+    b->shown = longest_shown(deadline);
     b->start_ns = tw_deadline_now();
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->begins, NULL);
