@@ -250,7 +250,8 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
     const tw_space *s = t->all->space;
     int64_t most = t->seed ? tw_min(t->all->candidate_work, t->all->one_run) - t->work : t->all->one_run;
     tw_meter meter = {.limit = tw_min(t->most - t->work, most), .stopped = task_stopped, .user = t};
-    if (t->must) meter.limit = isfinite(tw_deadline_left(t->all->last)) ? MUST_WORK : t->all->must_left;
+    if (t->must)
+        meter.limit = tw_min(t->all->must_left, isfinite(tw_deadline_left(t->all->last)) ? MUST_WORK : MUST_END);
     *unfinished = meter.limit <= 0;
     if (*unfinished) return TW_OK;
     t->meter = &meter;
@@ -758,8 +759,17 @@ static tw_status run_seed(branch *b, int frame, const tw_part *start, int64_t lo
     return end_climb(b, t, tw_seed_frame(&(tw_climb){b->space, b->goals, &judge, &t->at, looks}, frame, start));
 }
 
-/* What an earlier search found. */
-static tw_status run_start(branch *b)
+/* Whether a search that has little work spends it all on the program that it begins with. */
+static bool is_start_long(branch *b, task *t)
+{
+    tw_outline outline;
+    if (!b->foreign || b->options->budget == 0 || b->space->rules->nests) return false;
+    if (task_outline(t, b->start, &outline) != TW_OK || !outline.exact) return false;
+    return tw_outline_instructions(&outline, b->space->machine) > b->must_left;
+}
+
+/* What an earlier search found. *known: what it costs now; a search that has less work than that takes looks for nothing. */
+static tw_status run_start(branch *b, bool *known)
 {
     task *t = &b->task[0];
     tw_outcome outcome;
@@ -767,12 +777,15 @@ static tw_status run_start(branch *b)
     int64_t short_by;
     TW_TRY(begin_task(b, t, 0, 0));
     t->must = true;
-    tw_status status = task_cost(t, b->space->machine, b->start, &outcome, &unfinished, &short_by);
+    unfinished = is_start_long(b, t);
+    tw_status status = TW_OK;
+    if (!unfinished) status = task_cost(t, b->space->machine, b->start, &outcome, &unfinished, &short_by);
     if (status == TW_OK && !unfinished) {
         tw_goal_value value = tw_goals_value(b->goals, &outcome);
         status = tw_front_offer(&t->front, b->space->op, &value, -1, b->start);
     }
     t->status = status == TW_INFEASIBLE || status == TW_ERR_INPUT ? TW_OK : status;
+    *known = status != TW_OK || !unfinished;
     return merge_task(b, t);
 }
 
@@ -1408,8 +1421,10 @@ static tw_status end_early(branch *b)
 
 static tw_status run_rounds(branch *b)
 {
+    bool begins = true;
     TW_TRY(open_frames(b));
-    if (b->start) TW_TRY(run_start(b));
+    if (b->start) TW_TRY(run_start(b, &begins));
+    if (!begins && b->foreign && b->options->budget > 0) return TW_OK;
     bool known = b->out->front.n > 0 && !b->foreign; /* then an earlier search has made these */
     if (!known && !b->space->reductions) TW_TRY(run_first(b, true));
     if (!known && is_timed(b) && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
@@ -1502,6 +1517,7 @@ tw_status tw_branch(const tw_search *search, const tw_space *space, const tw_goa
     b->gap = options->gap > 0 || options->prove ? options->gap : default_gap;
     b->polish = options->gap > 0 || options->prove ? 0 : DEFAULT_POLISH;
     b->must_left = MUST_END;
+    if (b->foreign && options->budget > 0) b->must_left = tw_min(b->must_left, options->budget);
     b->candidate_work = CANDIDATE_WORK;
     b->out = out;
     be_patient(b);

@@ -546,14 +546,6 @@ static bool has_needed(const credits *c, span *r)
     return true;
 }
 
-/* Of the program, at least. */
-static int64_t instructions_of(const credits *c)
-{
-    int64_t n = c->outline.n_execs;
-    for (int e = 0; e < c->leaf->space->machine->n_engines; e++) n = tw_sat_add(n, c->outline.commands[e]);
-    return n;
-}
-
 static tw_status search_credits(tw_leaf *leaf)
 {
     credits c = {.leaf = leaf};
@@ -570,7 +562,8 @@ static tw_status search_credits(tw_leaf *leaf)
     if (leaf->exhaustive) return try_all(&c, count, 0);
     if (!first_span(&c, &r) || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
     leaf->counted = !c.timed && c.counts && (c.outline.exact || (!c.placed && has_needed(&c, &r)));
-    if (leaf->counted && !leaf->judge->affords(leaf->judge->user, instructions_of(&c))) {
+    if (leaf->counted &&
+        !leaf->judge->affords(leaf->judge->user, tw_outline_instructions(&c.outline, leaf->space->machine))) {
         leaf->judge->left(leaf->judge->user, &leaf->part->bound);
         return TW_OK;
     }

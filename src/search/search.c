@@ -222,6 +222,14 @@ static int64_t work_of_others(const course *c)
     return measure == TW_CYCLES || measure == TW_EDP || measure == TW_ENERGY ? budget / OTHERS_SHARE : 0;
 }
 
+int64_t tw_outline_instructions(const tw_outline *outline, const tw_machine *machine)
+{
+    int64_t n = outline->n_execs;
+    for (int e = 0; e < machine->n_engines; e++)
+        if (!tw_ckd_add(n, outline->commands[e], &n)) return INT64_MAX;
+    return n;
+}
+
 /* What a mapping costs; *known is false where its program is so long that finding out would take much of the work. */
 static tw_status simulate_other(const course *c, const tw_op_map *map, tw_outcome *out, bool *known)
 {
@@ -438,11 +446,15 @@ static int64_t tie_work(const course *c)
     return tw_clamp(c->hunt.work / share, least, most);
 }
 
+/* Where the program is too long for the work that a tie is worth, it stays as it is. */
 static tw_status run_tie(course *c, const tw_goal *goal, const tw_diag *diag)
 {
     finding f;
     bool none = tw_goals_find(&c->stage, goal) >= 0 && value_in_best(c, goal) == 0;
-    return none || is_cut_short(c, diag) ? TW_OK : run_stage(c, goal, tie_work(c), diag, &f);
+    if (none || is_cut_short(c, diag)) return TW_OK;
+    TW_TRY(run_stage(c, goal, tie_work(c), diag, &f));
+    c->cut = false;
+    return TW_OK;
 }
 
 /* Ends the stage of objective i: less energy with no more of the objective, which may even get smaller. This belongs to every
@@ -584,7 +596,7 @@ static tw_status run_course(course *c, tw_arena *arena, tw_diag *diag)
     tw_search_options share = *c->search->options;
     tw_search first = *c->search;
     share.budget = work_of_space(&c->space, c->search->options);
-    int64_t beside = 2 * work_of_others(c);
+    int64_t beside = 2 * (1 + (c->asked.goal[0].measure == TW_EDP)) * work_of_others(c);
     if (beside > 0) share.budget = (share.budget > 0 ? share.budget : TW_DEFAULT_BUDGET) - beside;
     first.options = &share;
     TW_TRY(tw_branch(&first, &c->space, &c->stage, &most, &c->hunt));

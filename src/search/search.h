@@ -43,6 +43,9 @@ typedef struct tw_outline {
     bool reorders;        /* the number of buffers decides in what order transfers stand                        */
 } tw_outline;
 
+/* Instructions of the program, at least. */
+int64_t tw_outline_instructions(const tw_outline *outline, const tw_machine *machine);
+
 typedef struct tw_eval {
     /* What the mapping costs on the machine. TW_INFEASIBLE, and in *short_by how much memory is missing (0: not a
      * matter of memory), when it does not fit; TW_ERR_INPUT when it is not legal. Reports nothing. TW_OK without an
