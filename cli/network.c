@@ -319,7 +319,9 @@ static tw_network_document document_of(const net_session *s)
     return (tw_network_document){.size = sizeof(tw_network_document),
                                  .verdict = s->verdict,
                                  .n_remedies = s->n_remedies,
-                                 .remedy = s->remedy};
+                                 .remedy = s->remedy,
+                                 .n_hints = s->n_hints,
+                                 .hint = s->n_hints > 0 ? s->hint : NULL};
 }
 static tw_status print_html_file(net_session *s, FILE *out)
 {
@@ -574,12 +576,12 @@ static int slowest_layer(const tw_network_plan *plan)
 }
 
 /* What is known without a search about the layer that takes longest: its name stands before each. */
-static tw_status find_hints(net_session *s)
+static tw_status find_layer_hints(net_session *s)
 {
     int slowest = slowest_layer(s->plan[0]), n;
     const tw_remedy *found;
     tw_search_options search = s->options->search;
-    if (slowest < 0 || !s->options->print.brief || s->options->explain || progress_was_stopped()) return TW_OK;
+    if (slowest < 0) return TW_OK;
     tw_layer_info layer = tw_network_plan_layer(s->plan[0], slowest);
     tw_search_options_aim(s->machine, &search);
     tw_status status = tw_plan_hints(s->ctx, layer.plan, &search, &found, &n);
@@ -604,7 +606,6 @@ static tw_status find_program_hints(net_session *s)
     tw_network_part part = {0};
     tw_search_options search = s->options->search;
     const tw_plan *program = slowest_program(s->plan[0], &part);
-    if (!s->options->print.brief || s->options->explain || progress_was_stopped()) return TW_OK;
     bool all = tw_plan_summary(program)->cycles == tw_network_plan_totals(s->plan[0])->cycles;
     tw_search_options_aim(s->machine, &search);
     tw_status status = tw_plan_hints(s->ctx, program, &search, &found, &n);
@@ -620,6 +621,15 @@ static tw_status find_program_hints(net_session *s)
     return status;
 }
 
+/* For the first screen and the page, where nobody asks for more. */
+static tw_status find_hints(net_session *s)
+{
+    const cli_options *o = s->options;
+    bool shown = o->print.brief && !o->json && !o->quiet && !o->plot.file;
+    if (o->explain || progress_was_stopped() || !(shown || o->folder)) return TW_OK;
+    return tw_network_plan_totals(s->plan[0])->n_programs > 0 ? find_program_hints(s) : find_layer_hints(s);
+}
+
 static tw_status print_it(net_session *s, FILE *out)
 {
     const cli_options *o = s->options;
@@ -632,9 +642,6 @@ static tw_status print_it(net_session *s, FILE *out)
     tw_print_options how = o->print;
     how.remedy = s->summed;
     how.n_remedies = s->n_remedies;
-    bool programs = tw_network_plan_totals(s->plan[0])->n_programs > 0;
-    tw_status status = programs ? find_program_hints(s) : find_hints(s);
-    if (status != TW_OK) return status;
     how.hint = s->n_hints > 0 ? s->hint : NULL;
     how.n_hints = s->n_hints;
     return tw_network_print_text(s->ctx, s->plan[0], s->verdict, &how, out);
@@ -743,7 +750,9 @@ static int report(net_session *s)
     if (bad != EXIT_DONE) return bad;
     limit_apply_grace(s->ctx, s->options->search.time_limit);
     bool prints = s->options->dump || s->options->view != VIEW_NONE; /* that alone is asked for */
-    int code = prints ? EXIT_DONE : s->options->plot.file ? write_plot(s) : write_files(s);
+    int code = prints ? EXIT_DONE : status_exit(s->ctx, find_hints(s));
+    if (code != EXIT_DONE) return code;
+    code = prints ? EXIT_DONE : s->options->plot.file ? write_plot(s) : write_files(s);
     if (code == EXIT_DONE && !s->options->dump) code = write_trace(s);
     limit_apply(s->ctx, 0); /* whatever there is is printed */
     if (code == EXIT_DONE) code = print(s);

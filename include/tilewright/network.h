@@ -291,6 +291,8 @@ typedef struct tw_network_document {
     const tw_network_verdict *verdict; /* NULL: not run */
     int n_remedies;
     const tw_network_remedy *remedy; /* NULL: nobody asked */
+    int n_hints; /* pages: what is said where nobody asked, as tw_plan_hints gave it of some layer or program */
+    const tw_remedy *hint;
 } tw_network_document;
 #define TW_NETWORK_DOCUMENT_INIT TW_SIZED(tw_network_document)
 TW_API TW_NODISCARD tw_status tw_network_print_document(tw_context *ctx, const tw_network_plan *plan,

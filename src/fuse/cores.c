@@ -14,21 +14,23 @@
 
 /* Parts of a group are simulated alone as long as so many commands take, whole mappings beyond that. */
 static const int64_t most_commands = 4000000;
+enum { MOST_SPLIT_LOOPS = 2 };
 enum { MOST_TILINGS = 4, ROUNDS = 4, MOST_LOOPS = 4, MOST_MISSES = 3, MOST_PASSES = 4, FEW_CORES = 8 };
 
 /* Some operators, one behind the other, and how a core runs a part of them. */
 typedef struct part {
     int core;
-    tw_span span;
-    tw_group_map group;  /* in numbers of the machine of its kind, and of the segment */
-    int64_t cycles;      /* alone */
+    tw_span span[MOST_SPLIT_LOOPS]; /* of each loop of the split */
+    tw_group_map group;             /* in numbers of the machine of its kind, and of the segment */
+    int64_t cycles;                 /* alone */
     tw_group_map coarse; /* the same with the fewest commands: what it loads can come early, where there is room */
     int64_t n_commands;
 } part;
 
 typedef struct split {
     tw_segment segment;
-    int loop; /* of the driver */
+    int n_loops, loop[MOST_SPLIT_LOOPS]; /* of the driver; none: it is whole */
+    int rows; /* of two loops: the first is cut into so many, and each of these along the second one by itself */
     int n;
     part *part;
     double price;
@@ -45,9 +47,9 @@ typedef struct splits {
 /* How a part is run best: parts are alike that are of one kind of core, as long, and at the same ends of the loop. */
 typedef struct tiled {
     struct tiled *next;
-    int kind, first, n, loop;
-    int64_t len;
-    bool at_start, at_end;
+    int kind, first, n, loop[MOST_SPLIT_LOOPS]; /* -1: whole */
+    int64_t len[MOST_SPLIT_LOOPS];
+    bool at_start[MOST_SPLIT_LOOPS], at_end[MOST_SPLIT_LOOPS];
     tw_group_map group, coarse;
     int64_t cycles;
 } tiled;
@@ -63,6 +65,7 @@ typedef struct hunt {
     tw_cores_found *out;
     tw_arena *arena, *scratch, *bench;
     tw_diag *diag;
+    bool pairs; /* splits along two loops are tried */
 } hunt;
 
 /* ---- which cores ---- */
@@ -187,15 +190,15 @@ static tw_status plan_alone(hunt *h, int c)
 
 /* ---- parts ---- */
 
-/* The segment as a model of its own, with the driver's loop as long as a part. */
-static tw_status cut_out(const hunt *h, const split *s, int64_t len, tw_segment *out)
+/* The segment as a model of its own, with the driver's loops as long as those of the part. */
+static tw_status cut_out(const hunt *h, const split *s, const part *p, tw_segment *out)
 {
     tw_model *own;
     tw_op *op;
     TW_ALLOC(h->bench, own, 1);
     TW_ALLOC(h->bench, op, s->segment.n);
     memcpy(op, &h->asked->model->op[s->segment.first], (size_t)s->segment.n * sizeof *op);
-    if (s->loop >= 0) op[s->segment.n - 1].loop[s->loop].extent = len;
+    for (int l = 0; l < s->n_loops; l++) op[s->segment.n - 1].loop[s->loop[l]].extent = tw_span_len(p->span[l]);
     *own = *h->asked->model;
     own->n_ops = s->segment.n;
     own->op = op;
@@ -203,13 +206,18 @@ static tw_status cut_out(const hunt *h, const split *s, int64_t len, tw_segment 
     return TW_OK;
 }
 
+static void name_parts(const split *s, const part *p, tw_group_map *out)
+{
+    out->n_parts = s->n_loops;
+    for (int l = 0; l < s->n_loops; l++) out->part[l] = (tw_group_part){s->loop[l], p->span[l]};
+}
+
 /* The group of a part in numbers of the whole platform. */
 static tw_status place_part(const hunt *h, const split *s, const part *p, tw_group_map *out)
 {
     *out = p->group;
-    if (s->loop >= 0) {
-        out->part_loop = s->loop;
-        out->part = p->span;
+    if (s->n_loops > 0) {
+        name_parts(s, p, out);
         out->name = tw_arena_printf(h->arena, "%.90s.%.30s", p->group.name, h->platform->core[p->core].name);
         if (!out->name) return TW_ERR_NOMEM;
     }
@@ -224,10 +232,7 @@ static tw_status try_part(hunt *h, const split *s, const tw_group_map *group, pa
     tw_group_op op[TW_MAX_GROUP_OPS];
     measured m;
     tw_diag quiet = tw_diag_quiet(h->diag);
-    if (s->loop >= 0) {
-        own.part_loop = s->loop;
-        own.part = p->span;
-    }
+    name_parts(s, p, &own);
     for (int i = 0; i < own.n_ops; i++) op[i] = group->op[i], op[i].op += s->segment.first;
     own.op = op;
     const tw_grouping one = {.model = h->asked->model, .machine = machine, .n = 1, .group = &own, .diag = &quiet};
@@ -286,8 +291,8 @@ static tw_status try_whole(hunt *h, const split *s, part *p)
     return try_part(h, s, &whole, p);
 }
 
-/* The best tilings of the segment, or of a part that is so long, on a machine, by their own price. */
-static tw_status find_tilings(hunt *h, const split *s, int64_t len, const tw_machine *machine, tw_drive **out)
+/* The best tilings of the segment, or of a part of it, on a machine, by their own price. */
+static tw_status find_tilings(hunt *h, const split *s, const part *p, const tw_machine *machine, tw_drive **out)
 {
     tw_drive *drive;
     tw_frame_facts *facts;
@@ -295,7 +300,7 @@ static tw_status find_tilings(hunt *h, const split *s, int64_t len, const tw_mac
     tw_tiler *tiler;
     TW_ALLOC(h->scratch, drive, 1);
     TW_ALLOC(h->scratch, facts, 1);
-    TW_TRY(cut_out(h, s, len, &segment));
+    TW_TRY(cut_out(h, s, p, &segment));
     TW_TRY(tw_frame_facts_of(segment.model, machine, h->scratch, facts));
     TW_TRY(tw_frame_of(facts, &segment, h->scratch, &drive->frame[segment.n - 1]));
     TW_TRY(open_lists(h, &segment, drive));
@@ -308,7 +313,7 @@ static tw_status find_tilings(hunt *h, const split *s, int64_t len, const tw_mac
 static tw_status tile_segment(hunt *h, const split *s, part *p)
 {
     tw_drive *drive;
-    TW_TRY(find_tilings(h, s, tw_span_len(p->span), &h->core[p->core].machine, &drive));
+    TW_TRY(find_tilings(h, s, p, &h->core[p->core].machine, &drive));
     TW_TRY(try_tilings(h, s, drive, p));
     return try_whole(h, s, p);
 }
@@ -316,28 +321,33 @@ static tw_status tile_segment(hunt *h, const split *s, part *p)
 static tiled **bucket_of(hunt *h, const tiled *t)
 {
     uint64_t key = 0;
-    const int64_t field[] = {t->kind, t->first, t->n, t->loop, t->len, t->at_start, t->at_end};
+    const int64_t field[] = {t->kind,   t->first,     t->n,           t->loop[0],     t->loop[1],  t->len[0],
+                             t->len[1], t->at_end[0], t->at_start[0], t->at_start[1], t->at_end[1]};
     for (size_t i = 0; i < TW_COUNT(field); i++) key = (key ^ (uint64_t)field[i]) * UINT64_C(0x9e3779b97f4a7c15);
     return &h->tiled[key >> 32 & (N_BUCKETS - 1)];
 }
 
 static bool is_like(const tiled *a, const tiled *b)
 {
-    return a->kind == b->kind && a->first == b->first && a->n == b->n && a->loop == b->loop && a->len == b->len &&
-           a->at_start == b->at_start && a->at_end == b->at_end;
+    for (int l = 0; l < MOST_SPLIT_LOOPS; l++)
+        if (a->loop[l] != b->loop[l] || a->len[l] != b->len[l] || a->at_start[l] != b->at_start[l] ||
+            a->at_end[l] != b->at_end[l])
+            return false;
+    return a->kind == b->kind && a->first == b->first && a->n == b->n;
 }
 
 /* The best tiling of a part on its core; `cycles` stays 0 when there is none. */
 static tw_status tile_part(hunt *h, const split *s, part *p)
 {
     const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
-    tiled *is, key = {.kind = h->core[p->core].kind,
-                      .first = s->segment.first,
-                      .n = s->segment.n,
-                      .loop = s->loop,
-                      .len = tw_span_len(p->span),
-                      .at_start = s->loop < 0 || p->span.lo == 0,
-                      .at_end = s->loop < 0 || p->span.hi == driver->loop[s->loop].extent};
+    tiled *is, key = {.kind = h->core[p->core].kind, .first = s->segment.first, .n = s->segment.n};
+    for (int l = 0; l < MOST_SPLIT_LOOPS; l++) {
+        key.loop[l] = l < s->n_loops ? s->loop[l] : -1;
+        if (l >= s->n_loops) continue;
+        key.len[l] = tw_span_len(p->span[l]);
+        key.at_start[l] = p->span[l].lo == 0;
+        key.at_end[l] = p->span[l].hi == driver->loop[s->loop[l]].extent;
+    }
     tiled **bucket = bucket_of(h, &key);
     for (is = *bucket; is && !is_like(is, &key);) is = is->next;
     p->cycles = 0;
@@ -381,21 +391,35 @@ static tw_status price_split(hunt *h, split *s, bool *can)
     return status == TW_INFEASIBLE ? TW_OK : status;
 }
 
-/* Cuts the loop in proportion to weights, each core with a point at least; false: as it was cut before. */
-static bool share_out(split *s, int64_t extent, const double *weight)
+/* Cuts loop l of the split into n in proportion to the weights of `each` parts, with a point at least; false: as it was cut before. */
+static bool share_loop(split *s, int l, part *p, int n, int each, const double *weight)
 {
+    int64_t at = 0, extent = tw_segment_op(&s->segment, s->segment.n - 1)->loop[s->loop[l]].extent;
     double sum = 0, before = 0;
-    int64_t at = 0;
     bool other = false;
-    for (int i = 0; i < s->n; i++) sum += weight[i];
-    for (int i = 0; i < s->n; i++) {
-        before += weight[i];
-        int64_t end = i == s->n - 1 ? extent : (int64_t)((double)extent * before / sum + 0.5);
-        end = tw_clamp(end, at + 1, extent - (s->n - 1 - i));
-        other |= s->part[i].span.lo != at || s->part[i].span.hi != end;
-        s->part[i].span = (tw_span){at, end};
+    for (int i = 0; i < n * each; i++) sum += weight[i];
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < each; k++) before += weight[i * each + k];
+        int64_t end = i == n - 1 ? extent : (int64_t)((double)extent * before / sum + 0.5);
+        end = tw_clamp(end, at + 1, extent - (n - 1 - i));
+        for (int k = 0; k < each; k++) {
+            tw_span *span = &p[i * each + k].span[l];
+            other |= span->lo != at || span->hi != end;
+            *span = (tw_span){at, end};
+        }
         at = end;
     }
+    return other;
+}
+
+/* In proportion to weights; false: as it was before. */
+static bool share_out(split *s, const double *weight)
+{
+    if (s->n_loops == 1) return share_loop(s, 0, s->part, s->n, 1, weight);
+    int each = s->n / s->rows;
+    bool other = share_loop(s, 0, s->part, s->rows, each, weight);
+    for (int r = 0; r < s->rows; r++)
+        if (share_loop(s, 1, &s->part[r * each], each, 1, &weight[r * each])) other = true;
     return other;
 }
 
@@ -414,18 +438,21 @@ static tw_status keep_split(const hunt *h, const split *s, split *best)
 }
 
 /* The cores of the split with shares that follow what the parts took, a few times. */
-static tw_status balance(hunt *h, split *s, int64_t extent, const int64_t *alone, split *best)
+static tw_status balance(hunt *h, split *s, const int64_t *alone, split *best)
 {
     double *weight;
     TW_ALLOC(h->scratch, weight, s->n);
     for (int i = 0; i < s->n; i++) weight[i] = 1 / (double)alone[s->part[i].core];
     for (int round = 0; round < ROUNDS && !is_over(h); round++) {
         bool can;
-        if (!share_out(s, extent, weight)) return TW_OK;
+        if (!share_out(s, weight)) return TW_OK;
         TW_TRY(price_split(h, s, &can));
         if (!can) return TW_OK;
         TW_TRY(keep_split(h, s, best));
-        for (int i = 0; i < s->n; i++) weight[i] = (double)tw_span_len(s->part[i].span) / (double)s->part[i].cycles;
+        for (int i = 0; i < s->n; i++) {
+            weight[i] = 1 / (double)s->part[i].cycles;
+            for (int l = 0; l < s->n_loops; l++) weight[i] *= (double)tw_span_len(s->part[i].span[l]);
+        }
     }
     return TW_OK;
 }
@@ -449,7 +476,7 @@ static bool is_before(const hunt *h, const part *a, int load, const part *b)
 /* The cores that can run the segment, the fastest first; how many. `alone` are their cycles for all of it. */
 static tw_status rank_cores(hunt *h, const tw_segment *segment, part *rank, int64_t *alone, int *n)
 {
-    const split whole = {.segment = *segment, .loop = -1};
+    const split whole = {.segment = *segment};
     *n = 0;
     for (int c = 0; c < h->platform->n_cores; c++) {
         part p = {.core = c};
@@ -499,15 +526,47 @@ static int next_count(int k, int most) { return k < FEW_CORES || k == most ? k +
 static tw_status split_loop(hunt *h, split *s, const part *rank, const int64_t *alone, int n, splits *out)
 {
     const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
-    int64_t extent = driver->loop[s->loop].extent;
-    int most = (int)tw_min(n, extent);
+    int most = (int)tw_min(n, driver->loop[s->loop[0]].extent);
+    s->n_loops = 1;
     for (int k = 2; k <= most && !is_over(h); k = next_count(k, most)) {
         split own = {0};
         choose_cores(s, rank, k);
-        TW_TRY(balance(h, s, extent, alone, &own));
+        TW_TRY(balance(h, s, alone, &own));
         if (own.n == 0) continue;
         TW_TRY(keep_split(h, &own, &out->best));
         if (out->n < MOST_SPLITS) out->split[out->n++] = own;
+    }
+    return TW_OK;
+}
+
+/* Into how many rows k cores are put, each row with as many: the most that are no more than the columns, or the other way round. */
+static int count_rows(int k, bool flat)
+{
+    int rows = 1;
+    for (int r = 2; r * r <= k; r++)
+        if (k % r == 0) rows = r;
+    return flat ? rows : k / rows;
+}
+
+/* Splits of a segment along two loops at once, over four cores, eight, .. and all of them. */
+static tw_status split_pair(hunt *h, split *s, const part *rank, const int64_t *alone, int n, splits *out)
+{
+    const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
+    s->n_loops = 2;
+    for (int k = 4, next; k <= n && !is_over(h); k = next) {
+        next = k == n ? k + 1 : (int)tw_min(2 * k, n);
+        for (int flat = 0; flat < 2; flat++) {
+            split own = {0};
+            s->rows = count_rows(k, flat);
+            if (s->rows == 1 || s->rows == k || s->rows > driver->loop[s->loop[0]].extent ||
+                k / s->rows > driver->loop[s->loop[1]].extent || (flat && s->rows * s->rows == k))
+                continue;
+            choose_cores(s, rank, k);
+            TW_TRY(balance(h, s, alone, &own));
+            if (own.n == 0) continue;
+            TW_TRY(keep_split(h, &own, &out->best));
+            if (out->n < MOST_SPLITS) out->split[out->n++] = own;
+        }
     }
     return TW_OK;
 }
@@ -518,9 +577,9 @@ static tw_status nudge(hunt *h, int i, int64_t by, split *best)
     split s;
     bool can;
     TW_TRY(copy_split(h, best, &s));
-    s.part[i].span.hi += by;
-    s.part[i + 1].span.lo += by;
-    if (tw_span_len(s.part[i].span) == 0 || tw_span_len(s.part[i + 1].span) == 0) return TW_OK;
+    s.part[i].span[0].hi += by;
+    s.part[i + 1].span[0].lo += by;
+    if (tw_span_len(s.part[i].span[0]) == 0 || tw_span_len(s.part[i + 1].span[0]) == 0) return TW_OK;
     TW_TRY(price_split(h, &s, &can));
     return can ? keep_split(h, &s, best) : TW_OK;
 }
@@ -530,7 +589,7 @@ static tw_status refine(hunt *h, split *best)
 {
     double before = 0;
     for (int pass = 0;
-         pass < MOST_PASSES && best->n > 0 && best->n <= FEW_CORES && best->price != before && !is_over(h);
+         pass < MOST_PASSES && best->n_loops == 1 && best->n <= FEW_CORES && best->price != before && !is_over(h);
          pass++) {
         before = best->price;
         for (int i = 0; i + 1 < best->n; i++)
@@ -547,9 +606,15 @@ static tw_status split_segment(hunt *h, const tw_segment *segment, const part *r
     TW_ALLOC(h->arena, s.part, h->platform->n_cores);
     *out = (splits){0};
     for (int l = 0; l < n_loops && !is_over(h); l++) {
-        s.loop = loop[l];
+        s.loop[0] = loop[l];
         TW_TRY(split_loop(h, &s, rank, alone, n, out));
     }
+    for (int a = 0; a < n_loops && h->pairs && !is_over(h); a++)
+        for (int b = a + 1; b < n_loops && !is_over(h); b++) {
+            s.loop[0] = loop[a];
+            s.loop[1] = loop[b];
+            TW_TRY(split_pair(h, &s, rank, alone, n, out));
+        }
     return TW_OK;
 }
 
@@ -563,7 +628,7 @@ static tw_segment segment_of(const hunt *h, const tw_group_map *group)
 /* Whether two groups are parts of one. */
 static bool are_parts(const tw_group_map *a, const tw_group_map *b)
 {
-    return a->part_loop >= 0 && b->part_loop >= 0 && a->op[0].op == b->op[0].op;
+    return a->n_parts > 0 && b->n_parts > 0 && a->op[0].op == b->op[0].op;
 }
 
 /* Whether the group makes the tensor, or reads it. */
@@ -659,7 +724,7 @@ static tw_status improve_segment(hunt *h, const tw_segment *segment, int first, 
     TW_TRY(rank_cores(h, segment, rank, alone, &n));
     for (int i = 0; i < n && !is_over(h); i++) {
         if (!is_worth_alone(h, rank, n, i)) continue;
-        split one = {.segment = *segment, .loop = -1, .n = 1, .part = &rank[i]};
+        split one = {.segment = *segment, .n = 1, .part = &rank[i]};
         TW_TRY(offer_split(h, first, *last, &one, &better));
         if (better) *last = first + 1;
         TW_TRY(offer_coarse(h, first, *last, &one, &better));
@@ -687,7 +752,7 @@ static int core_of(const hunt *h, const tw_group_map *group)
     int core = h->platform->engine[h->platform->view[group->op[0].view].engine].core;
     for (int i = 1; i < group->n_ops; i++)
         if (h->platform->engine[h->platform->view[group->op[i].view].engine].core != core) return -1;
-    return group->part_loop >= 0 ? -1 : core;
+    return group->n_parts > 0 ? -1 : core;
 }
 
 /* The core and those of its kind behind it, round and round, as many as are asked for; how many there are. */
@@ -715,11 +780,11 @@ static tw_status offer_stages(hunt *h, const tw_group_map *group, const int *of,
 /* The segment as a pipeline of k stages: tiled for a core with as much memory as all of them have. */
 static tw_status try_pipeline(hunt *h, const tw_segment *segment, const int *of, int k, int first, int *last)
 {
-    const split whole = {.segment = *segment, .loop = -1};
+    const split whole = {.segment = *segment};
     tw_machine wide;
     tw_drive *drive;
     TW_TRY(tw_core_enlarge(&h->core[of[0]], k, h->scratch, &wide));
-    TW_TRY(find_tilings(h, &whole, 0, &wide, &drive));
+    TW_TRY(find_tilings(h, &whole, NULL, &wide, &drive));
     for (int i = 0; i < drive->n_lists[segment->n - 1]; i++) {
         const tw_tilings *list = &drive->list[segment->n - 1][i];
         tw_group_map group;
@@ -791,7 +856,7 @@ static tw_status improve(hunt *h)
 /* How some operators are run best by one core, as a group of the whole platform; false: they cannot be. */
 static tw_status place_alone(hunt *h, const tw_segment *segment, int core, tw_group_map *out, bool *can)
 {
-    const split whole = {.segment = *segment, .loop = -1};
+    const split whole = {.segment = *segment};
     part p = {.core = core};
     *can = tw_segment_is_closed(segment, h->readers) && h->core[core].machine.platform->n_views > 0;
     if (*can) TW_TRY(tile_part(h, &whole, &p));
@@ -853,7 +918,7 @@ static tw_status keep_tensors(hunt *h)
         const tw_op *driver = &h->asked->model->op[group->op[group->n_ops - 1].op];
         tw_mapping mapping = *was;
         tw_group_resident *resident;
-        bool better, known = group->part_loop >= 0;
+        bool better, known = group->n_parts > 0;
         for (int i = 0; i < was->n_residents; i++) known |= was->resident[i].tensor == tw_op_makes(driver);
         if (known || h->readers[tw_op_makes(driver)].hi == 0) continue;
         TW_ALLOC(h->arena, resident, was->n_residents + 1);
@@ -882,8 +947,9 @@ static tw_status split_equally(hunt *h, const tw_segment *segment, split *best)
         int64_t extent = tw_segment_op(segment, segment->n - 1)->loop[loop[l]].extent;
         bool can;
         if (extent < s.n) continue;
-        s.loop = loop[l];
-        (void)share_out(&s, extent, even);
+        s.n_loops = 1;
+        s.loop[0] = loop[l];
+        (void)share_out(&s, even);
         TW_TRY(price_split(h, &s, &can));
         if (can) TW_TRY(keep_split(h, &s, best));
     }
@@ -925,10 +991,12 @@ static tw_status search(hunt *h)
         if (c < n || !is_one_core(h)) TW_TRY(plan_alone(h, c));
     if (h->best->mapping.n_groups == 0) return TW_INFEASIBLE;
     h->out->n_commands = 0;
+    h->pairs = n > FEW_CORES;
     TW_TRY(improve(h));
     double before = 0;
     for (int pass = 0; n > 1 && pass < MOST_PASSES && (double)h->best->cycles != before && !is_over(h); pass++) {
         before = (double)h->best->cycles;
+        h->pairs = true;
         TW_TRY(divide(h));
         TW_TRY(keep_tensors(h));
         TW_TRY(improve(h));

@@ -91,8 +91,7 @@ tw_status tw_single_group(const tw_problem *problem, const tw_op_map *map, tw_ar
     TW_ALLOC(arena, w.level, map->n_levels);
     TW_ALLOC(arena, w.hold, map->n_levels * TW_MAX_OPERANDS);
     TW_ALLOC(arena, self, 1);
-    *out =
-        (tw_group_map){.name = op->name, .n_ops = 1, .op = self, .cut = w.cut, .level = w.level, .part_loop = -1};
+    *out = (tw_group_map){.name = op->name, .n_ops = 1, .op = self, .cut = w.cut, .level = w.level};
     out->hold = w.hold;
     for (int l = 0; l < op->n_loops; l++) w.box[l] = op->loop[l].extent;
     *self = (tw_group_op){.op = problem->op, .over = map->level[map->n_levels - 1].over};

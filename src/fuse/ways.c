@@ -153,9 +153,10 @@ static tw_status write_group(const lister *w, int part, tw_group_map *out)
     const char *core = w->platform->core[w->core[part]].name;
     TW_ALLOC(w->arena, level, 1);
     TW_ALLOC(w->arena, cut, 1);
-    *out = (tw_group_map){.name = driver_of(w)->name, .n_levels = 1, .level = level, .part_loop = w->loop};
+    *out = (tw_group_map){.name = driver_of(w)->name, .n_levels = 1, .level = level};
     if (w->loop >= 0) {
-        out->part = w->span[part];
+        out->n_parts = 1;
+        out->part[0] = (tw_group_part){w->loop, w->span[part]};
         if (!(out->name = tw_arena_printf(w->arena, "%.90s.%.30s", out->name, core))) return TW_ERR_NOMEM;
     }
     if (w->cut >= 0) cut[out->n_cuts++] = (tw_nest_cut){.loop = w->cut, .size = size_of(w, part)};

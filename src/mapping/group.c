@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "mapping/groups.h"
+#include "tile/box.h"
 
 /* ---- what follows ---- */
 
@@ -57,6 +58,20 @@ const tw_hold *tw_group_find_hold(const tw_group_map *group, int tensor, int mem
     return NULL;
 }
 
+tw_box tw_group_work(const tw_group_map *group, const tw_op *driver)
+{
+    tw_box box = tw_box_of_op(driver);
+    for (int i = 0; i < group->n_parts; i++) box.span[group->part[i].loop] = group->part[i].span;
+    return box;
+}
+
+int64_t tw_group_extent(const tw_group_map *group, const tw_op *driver, int loop)
+{
+    for (int i = 0; i < group->n_parts; i++)
+        if (group->part[i].loop == loop) return tw_span_len(group->part[i].span);
+    return driver->loop[loop].extent;
+}
+
 int tw_group_depth(const tw_group_map *group, int tensor, int memory)
 {
     const tw_hold *hold = tw_group_find_hold(group, tensor, memory);
@@ -77,6 +92,14 @@ const tw_cost *tw_group_cost(const tw_grouping *c, const tw_group_op *op)
     const tw_machine *machine = &c->machine->platform->view[op->view].machine;
     tw_compute compute = c->model->op[op->op].compute;
     return machine->has_apart >> compute & 1 ? &machine->apart[compute] : &machine->engine[machine->compute].cost;
+}
+
+bool tw_group_running(const tw_group_map *group, const tw_model *model, tw_running *out, int *where,
+                      const char **why)
+{
+    const tw_op *op[TW_MAX_GROUP_OPS];
+    for (int i = 0; i < group->n_ops; i++) op[i] = op_of(model, group, i);
+    return tw_running_of(model, op, group->n_ops, group->running - 1, out, where, why);
 }
 
 /* All memories that the operand passes, memory 0 among them. */
@@ -260,7 +283,7 @@ static tw_status check_readers(const judge *j, int i)
     if (inside == 0)
         return tw_diag_error(j->diag, AT(j, op[i]), "nobody in the group reads what '%s' makes, and '%s' drives it",
                              op->name, driver->name);
-    if (j->group->part_loop >= 0 && tw_group_is_stored(j->group, j->c->model, output_of(op)))
+    if (j->group->n_parts > 0 && tw_group_is_stored(j->group, j->c->model, output_of(op)))
         return tw_diag_error(j->diag, AT(j, op[i]),
                              "'%s' is read outside of the group, too, which has only a part of the work of '%s'",
                              tensor_name(j, output_of(op)), driver->name);
@@ -340,7 +363,7 @@ static const tw_op *driver_of(const judge *j) { return judged_op(j, j->group->n_
 static int64_t piece_before(const judge *j, int cut)
 {
     int loop = j->group->cut[cut].loop;
-    int64_t len = j->group->part_loop == loop ? tw_span_len(j->group->part) : driver_of(j)->loop[loop].extent;
+    int64_t len = tw_group_extent(j->group, driver_of(j), loop);
     for (int k = 0; k < cut; k++) {
         const tw_nest_cut *c = &j->group->cut[k];
         if (c->loop == loop) len = c->size > 0 ? tw_min(c->size, len) : tw_cdiv(len, tw_max(c->count, 1));
@@ -394,19 +417,21 @@ static tw_status check_cut(const judge *j, int k)
     return cut->size != 0 ? check_size(j, k) : check_count(j, k);
 }
 
-static tw_status check_part(const judge *j)
+static tw_status check_part(const judge *j, int i)
 {
     const tw_op *op = driver_of(j);
-    int l = j->group->part_loop;
-    tw_span part = j->group->part;
-    if (l < 0) return TW_OK;
-    if (l >= op->n_loops) return tw_diag_error(j->diag, AT(j, part), "'%s' has no loop %d", op->name, l);
+    int l = j->group->part[i].loop;
+    tw_span part = j->group->part[i].span;
+    if (l < 0 || l >= op->n_loops) return tw_diag_error(j->diag, AT(j, part), "'%s' has no loop %d", op->name, l);
     if (op->loop[l].reduces)
         return tw_diag_error(j->diag, AT(j, part), "'%s' reduces; only parallel loops are split", op->loop[l].name);
     if (part.lo < 0 || part.hi > op->loop[l].extent || part.lo >= part.hi)
         return tw_diag_error(j->diag, AT(j, part),
                              "'%s' has the part %" PRId64 "..%" PRId64 ", its extent is %" PRId64, op->loop[l].name,
                              part.lo, part.hi, op->loop[l].extent);
+    for (int k = 0; k < i; k++)
+        if (j->group->part[k].loop == l)
+            return tw_diag_error(j->diag, AT(j, part), "the group has two parts of '%s'", op->loop[l].name);
     return TW_OK;
 }
 
@@ -418,7 +443,10 @@ static tw_status check_levels(const judge *j)
     TW_TRY(status);
     if (j->group->level[j->group->n_levels - 1].depth != j->group->n_cuts)
         return tw_diag_error(j->diag, j->group->loc, "some cuts are of no level");
-    TW_TRY(check_part(j));
+    if (j->group->n_parts < 0 || j->group->n_parts > TW_MAX_SPLIT_LOOPS)
+        return tw_diag_error(j->diag, AT(j, part), "a group has parts of at most %d loops, found %d",
+                             TW_MAX_SPLIT_LOOPS, j->group->n_parts);
+    for (int i = 0; i < j->group->n_parts; i++) TW_TRY(check_part(j, i));
     for (int k = 0; k < j->group->n_cuts; k++)
         if (check_cut(j, k) != TW_OK) status = TW_ERR_INPUT;
     return status;
@@ -602,6 +630,74 @@ static tw_status check_holds(const judge *j)
     return status;
 }
 
+/* ---- reductions that run ---- */
+
+/* The loop is cut, innermost, and no other reduction is. */
+static tw_status check_running_cuts(const judge *j, int loop)
+{
+    const tw_op *driver = driver_of(j);
+    bool cut = false;
+    for (int k = 0; k < j->group->n_cuts; k++) {
+        const tw_nest_cut *is = &j->group->cut[k];
+        if (is->loop != loop && driver->loop[is->loop].reduces)
+            return tw_diag_error(j->diag, is->loc, "reductions run along '%s', so that reduction '%s' stays whole",
+                                 driver->loop[loop].name, driver->loop[is->loop].name);
+        if (is->loop != loop && cut)
+            return tw_diag_error(j->diag, is->loc,
+                                 "loop '%s' is cut inside of '%s', along which reductions run: cut it outside",
+                                 driver->loop[is->loop].name, driver->loop[loop].name);
+        cut |= is->loop == loop;
+    }
+    if (cut) return TW_OK;
+    return tw_diag_error(j->diag, AT(j, running), "reductions are to run along '%s', which no level cuts",
+                         driver->loop[loop].name);
+}
+
+/* What runs is kept where it is made, and changed in place, for this group alone. */
+static tw_status check_running_ops(const judge *j, const tw_running *running)
+{
+    for (int i = 0; i < j->group->n_ops; i++) {
+        const tw_op *op = judged_op(j, i);
+        if (i < j->group->n_ops - 1 && tw_group_is_stored(j->group, j->c->model, output_of(op)))
+            return tw_diag_error(j->diag, AT(j, op[i]),
+                                 "'%s' is read outside of the group, in which reductions run along a loop",
+                                 tensor_name(j, output_of(op)));
+        for (int l = 0; l < op->n_loops; l++)
+            if ((running->runs >> i & 1) && j->group->op[i].reduce[l] > 0)
+                return tw_diag_error(j->diag, AT(j, reduce[i][l]), "'%s' runs along '%s': it has no 'reduce'",
+                                     op->name, op->loop[(int)running->loop[i]].name);
+    }
+    return TW_OK;
+}
+
+static tw_status check_running(const judge *j)
+{
+    const tw_op *driver = driver_of(j);
+    int loop = j->group->running - 1, where;
+    const char *why;
+    tw_running running;
+    if (j->group->running == 0) return TW_OK;
+    if (loop < 0 || loop >= driver->n_loops)
+        return tw_diag_error(j->diag, AT(j, running), "reductions run along a loop that '%s' does not have",
+                             driver->name);
+    if (!tw_group_running(j->group, j->c->model, &running, &where, &why))
+        return tw_diag_error(j->diag, AT(j, running), "reductions cannot run along '%s': of '%s', %s",
+                             driver->loop[loop].name, judged_op(j, where)->name, why);
+    if (!(running.runs & ~(1u << (j->group->n_ops - 1))))
+        return tw_diag_error(j->diag, AT(j, running), "no operator before '%s' reduces along '%s': nothing runs",
+                             driver->name, driver->loop[loop].name);
+    for (int i = 0; i < j->group->n_parts; i++)
+        if (j->group->part[i].loop == loop)
+            return tw_diag_error(j->diag, AT(j, part), "reductions run along '%s', of which the group has a part",
+                                 driver->loop[loop].name);
+    for (int h = 0; h < j->group->n_holds; h++)
+        if (j->group->hold[h].slide > 0)
+            return tw_diag_error(j->diag, j->group->hold[h].loc,
+                                 "no window slides in a group whose reductions run along a loop");
+    TW_TRY(check_running_cuts(j, loop));
+    return check_running_ops(j, &running);
+}
+
 tw_status tw_grouping_check_one(const tw_grouping *c, int group)
 {
     judge j = judge_of(c, group);
@@ -611,7 +707,8 @@ tw_status tw_grouping_check_one(const tw_grouping *c, int group)
     for (int i = 0; i < j.group->n_ops; i++)
         if (check_loops(&j, i) != TW_OK) status = TW_ERR_INPUT;
     TW_TRY(status);
-    return check_holds(&j);
+    TW_TRY(check_holds(&j));
+    return check_running(&j);
 }
 
 /* ---- all groups ---- */
@@ -633,10 +730,12 @@ static int index_in(const tw_group_map *group, int op)
     return -1;
 }
 
-/* Two parts of one group: the same operators, and parts of the same loop. */
+/* Two parts of one group: the same operators, and parts of the same loops. */
 static bool are_parts(const tw_group_map *a, const tw_group_map *b)
 {
-    if (a->n_ops != b->n_ops || a->part_loop < 0 || a->part_loop != b->part_loop) return false;
+    if (a->n_ops != b->n_ops || a->n_parts == 0 || a->n_parts != b->n_parts) return false;
+    for (int i = 0; i < a->n_parts; i++)
+        if (a->part[i].loop != b->part[i].loop) return false;
     for (int i = 0; i < a->n_ops; i++)
         if (a->op[i].op != b->op[i].op) return false;
     return true;
@@ -663,22 +762,18 @@ static tw_status check_once(const tw_grouping *c, int op, bool some)
 static const tw_group_map *part_from(const tw_grouping *c, const tw_group_map *group, int64_t at)
 {
     for (int g = 0; g < c->n; g++)
-        if (are_parts(group, &c->group[g]) && c->group[g].part.lo == at) return &c->group[g];
+        if (are_parts(group, &c->group[g]) && c->group[g].part[0].span.lo == at) return &c->group[g];
     return NULL;
 }
 
-static tw_status check_cover(const tw_grouping *c, int group)
+/* Parts of one loop stand one behind the other. */
+static tw_status check_row(const tw_grouping *c, int group, int parts)
 {
     const tw_group_map *g = &c->group[group], *piece;
     judge j = judge_of(c, group);
-    int parts = 0, used = 0;
-    if (g->part_loop < 0) return TW_OK;
-    for (int k = 0; k < c->n; k++) {
-        parts += are_parts(g, &c->group[k]);
-        if (k < group && are_parts(g, &c->group[k])) return TW_OK; /* said there */
-    }
-    const tw_loop *loop = &c->model->op[g->op[g->n_ops - 1].op].loop[g->part_loop];
-    for (int64_t at = 0; at < loop->extent; at = piece->part.hi, used++) {
+    int used = 0;
+    const tw_loop *loop = &driver_of(&j)->loop[g->part[0].loop];
+    for (int64_t at = 0; at < loop->extent; at = piece->part[0].span.hi, used++) {
         piece = part_from(c, g, at);
         if (!piece)
             return tw_diag_error(c->diag, AT(&j, part),
@@ -687,6 +782,46 @@ static tw_status check_cover(const tw_grouping *c, int group)
     }
     if (used == parts) return TW_OK;
     return tw_diag_error(c->diag, AT(&j, part), "the parts of '%s' overlap", loop->name);
+}
+
+static bool overlap(const tw_group_map *a, const tw_group_map *b)
+{
+    for (int i = 0; i < a->n_parts; i++)
+        if (a->part[i].span.lo >= b->part[i].span.hi || b->part[i].span.lo >= a->part[i].span.hi) return false;
+    return true;
+}
+
+/* Parts of several loops are boxes that do not overlap, and all points are in one. */
+static tw_status check_boxes(const tw_grouping *c, int group)
+{
+    const tw_group_map *g = &c->group[group];
+    judge j = judge_of(c, group);
+    const tw_op *driver = driver_of(&j);
+    int64_t points = 0;
+    for (int k = group; k < c->n; k++) {
+        if (!are_parts(g, &c->group[k])) continue;
+        const tw_box box = tw_group_work(&c->group[k], driver);
+        points += tw_box_points(driver, &box);
+        for (int i = group; i < k; i++)
+            if (are_parts(g, &c->group[i]) && overlap(&c->group[i], &c->group[k]))
+                return tw_diag_error(c->diag, AT(&j, part), "'%s' and '%s' overlap: they are parts of '%s'",
+                                     c->group[i].name, c->group[k].name, driver->name);
+    }
+    if (points == tw_op_points(driver)) return TW_OK;
+    return tw_diag_error(c->diag, AT(&j, part), "the parts of '%s' have %" PRId64 " of its %" PRId64 " points",
+                         driver->name, points, tw_op_points(driver));
+}
+
+static tw_status check_cover(const tw_grouping *c, int group)
+{
+    const tw_group_map *g = &c->group[group];
+    int parts = 0;
+    if (g->n_parts == 0) return TW_OK;
+    for (int k = 0; k < c->n; k++) {
+        parts += are_parts(g, &c->group[k]);
+        if (k < group && are_parts(g, &c->group[k])) return TW_OK; /* said there */
+    }
+    return g->n_parts == 1 ? check_row(c, group, parts) : check_boxes(c, group);
 }
 
 /* What the group takes from others was made by groups before it. */
@@ -762,7 +897,7 @@ tw_status tw_grouping_check_some(const tw_grouping *c)
         const tw_group_map *group = &c->group[g];
         judge j = judge_of(c, g);
         if (check_name(c, g) != TW_OK) status = TW_ERR_INPUT;
-        if (group->part_loop >= 0)
+        if (group->n_parts > 0)
             status =
                 tw_diag_error(c->diag, AT(&j, part), "a mapping that a search completes has no parts of groups");
         for (int i = 1; i < group->n_ops; i++)

@@ -22,6 +22,7 @@ enum {
     TW_MAX_GROUP_OPS = 16,
     TW_MAX_CUTS = 32,
     TW_MAX_GROUP_LEVELS = 8,
+    TW_MAX_SPLIT_LOOPS = 3,
 };
 
 typedef struct tw_nest_cut {
@@ -63,6 +64,12 @@ typedef struct tw_group_op {
                                      other inside the step; 0: whole                                               */
 } tw_group_op;
 
+/* Of a loop of the driver, what a group has of it. */
+typedef struct tw_group_part {
+    int loop;
+    tw_span span;
+} tw_group_part;
+
 typedef struct tw_group_map {
     tw_loc loc;
     const char *name;
@@ -74,7 +81,8 @@ typedef struct tw_group_map {
     const tw_group_level *level;
     int n_holds; /* what is said; all else follows from the levels */
     const tw_hold *hold;
-    int part_loop; /* a group that is split over cores: the driver's loop, of which this core has `part`; -1: it has all */
-    tw_span part;
+    int n_parts; /* a group that is split over cores: loops of the driver of which it has parts; 0: it has all */
+    tw_group_part part[TW_MAX_SPLIT_LOOPS];
+    int running; /* 1 + the driver's loop along which reductions of the group run (model/running.h), 0: none do */
 } tw_group_map;
 #endif

@@ -171,6 +171,19 @@ static void print_reduce(const printer *p)
     if (sep[0] == ',') tw_text_printf(p->out, "}\n");
 }
 
+/* One map or, of several loops, a list of them. */
+static void print_part(const printer *p)
+{
+    const tw_group_map *g = p->group;
+    for (int i = 0; i < g->n_parts; i++)
+        tw_text_printf(p->out, "%s%s{loop: %s, from: %" PRId64 ", to: %" PRId64 "}%s", i == 0 ? "    part: " : ", ",
+                       i == 0 && g->n_parts > 1 ? "[" : "", driver(p)->loop[g->part[i].loop].name,
+                       g->part[i].span.lo, g->part[i].span.hi,
+                       i < g->n_parts - 1 ? ""
+                       : g->n_parts > 1   ? "]\n"
+                                          : "\n");
+}
+
 void tw_groups_print(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_text *out)
 {
     const tw_grouping c = {.model = model, .machine = machine};
@@ -180,12 +193,11 @@ void tw_groups_print(const tw_mapping *mapping, const tw_model *model, const tw_
         printer p = {model, machine->platform, group, out};
         tw_text_printf(out, "  - name: %s\n", group->name);
         print_ops(&p);
-        if (group->part_loop >= 0)
-            tw_text_printf(out, "    part: {loop: %s, from: %" PRId64 ", to: %" PRId64 "}\n",
-                           driver(&p)->loop[group->part_loop].name, group->part.lo, group->part.hi);
+        print_part(&p);
         print_levels(&p);
         print_unroll(&p, &c);
         print_reduce(&p);
+        if (group->running > 0) tw_text_printf(out, "    running: %s\n", driver(&p)->loop[group->running - 1].name);
     }
     tw_residents_print(mapping, model, machine, out);
 }

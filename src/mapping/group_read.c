@@ -25,18 +25,26 @@ typedef struct reader {
     tw_nest_cut cut[TW_MAX_CUTS];
     tw_group_level level[TW_MAX_GROUP_LEVELS];
     tw_hold hold[MOST_HOLDS];
-    int part_loop;
-    tw_span part;
+    int n_parts;
+    tw_group_part part[TW_MAX_SPLIT_LOOPS];
+    int running;
     tw_group_locs *locs;
 } reader;
 
-/* How an entry is split: over cores, or not at all, and then there is one piece. */
+/* A loop that is divided, and in which shares. */
+typedef struct divided {
+    const char *loop;
+    tw_loc loc;
+    int n;
+    int64_t share[TW_MAX_CORES];
+} divided;
+
+/* How an entry is split: over cores, or not at all, and then there is one piece. Of several loops the last one's pieces change first. */
 typedef struct split {
     tw_loc loc;
-    const char *loop; /* NULL: there is no split */
-    tw_loc loop_loc;
+    int n_loops; /* 0: there is no split */
+    divided by[TW_MAX_SPLIT_LOOPS];
     int n, core[TW_MAX_CORES];
-    int64_t share[TW_MAX_CORES];
 } split;
 
 /* ---- names ---- */
@@ -348,7 +356,7 @@ static void read_level(reader *r, const tw_node *node)
 /* Without levels all else is the search's. */
 static void read_open(reader *r)
 {
-    static const char *const closed[] = {"core", "split", "engines", "part", "unroll", "reduce"};
+    static const char *const closed[] = {"core", "split", "engines", "part", "unroll", "reduce", "running"};
     for (size_t i = 0; i < TW_COUNT(closed); i++) {
         const tw_node *node = tw_field_node(&r->f, closed[i], TW_OPTIONAL);
         if (node)
@@ -455,39 +463,76 @@ static void read_reduce(reader *r)
     }
 }
 
+/* `running`: the driver's loop along which reductions of the group run. */
+static void read_running(reader *r)
+{
+    const tw_node *node = tw_field_node(&r->f, "running", TW_OPTIONAL);
+    const char *loop = NULL;
+    if (!node) return;
+    tw_field_name(&r->f, "running", TW_OPTIONAL, &loop);
+    r->locs->running = node->loc;
+    if (loop) r->running = 1 + tw_map_loop(&r->f, driver(r), loop, node->loc);
+}
+
 /* ---- parts ---- */
 
-/* `part`, as the printer writes it. */
+/* What the group has of one loop. */
+static void read_part_of(reader *r, const tw_node *node)
+{
+    const char *loop = NULL;
+    tw_group_part part = {.loop = -1};
+    tw_fields f = tw_fields_open(node, "part", r->diag);
+    tw_field_name(&f, "loop", TW_REQUIRED, &loop);
+    tw_field_int(&f, "from", TW_REQUIRED, 0, TW_EXTENT_MAX, &part.span.lo);
+    tw_field_int(&f, "to", TW_REQUIRED, 0, TW_EXTENT_MAX, &part.span.hi);
+    if (loop) part.loop = tw_map_loop(&f, driver(r), loop, tw_field_node(&f, "loop", TW_OPTIONAL)->loc);
+    r->part[r->n_parts++] = part;
+    r->f.n_bad += tw_fields_close(&f) != TW_OK;
+}
+
+/* `part`, as the printer writes it: of one loop, or a list of them. */
 static void read_part(reader *r)
 {
     const tw_node *node = tw_field_node(&r->f, "part", TW_OPTIONAL);
-    const char *loop = NULL;
     if (!node) return;
-    tw_fields f = tw_fields_open(node, "part", r->diag);
-    tw_field_name(&f, "loop", TW_REQUIRED, &loop);
-    tw_field_int(&f, "from", TW_REQUIRED, 0, TW_EXTENT_MAX, &r->part.lo);
-    tw_field_int(&f, "to", TW_REQUIRED, 0, TW_EXTENT_MAX, &r->part.hi);
-    if (loop) r->part_loop = tw_map_loop(&f, driver(r), loop, tw_field_node(&f, "loop", TW_OPTIONAL)->loc);
     r->locs->part = node->loc;
-    r->f.n_bad += tw_fields_close(&f) != TW_OK;
+    if (node->kind != TW_LIST) {
+        read_part_of(r, node);
+        return;
+    }
+    if (node->n_children < 1 || node->n_children > TW_MAX_SPLIT_LOOPS) {
+        TW_REFUSE(&r->f, node->loc, "'part' is of 1..%d loops, found %d", TW_MAX_SPLIT_LOOPS, node->n_children);
+        return;
+    }
+    for (const tw_node *one = node->child; one; one = one->next) read_part_of(r, one);
+}
+
+/* Of one loop of the split, what share `at` of it is. */
+static void take_share(reader *r, const split *s, const divided *by, int at, int core)
+{
+    int64_t sum = 0, before = 0, extent;
+    int l = tw_map_loop(&r->f, driver(r), by->loop, by->loc);
+    if (l < 0) return;
+    for (int i = 0; i < by->n; i++) sum += by->share[i];
+    for (int i = 0; i < at; i++) before += by->share[i];
+    extent = driver(r)->loop[l].extent;
+    const tw_span span = {extent * before / sum, extent * (before + by->share[at]) / sum};
+    r->part[r->n_parts++] = (tw_group_part){l, span};
+    if (span.lo == span.hi)
+        TW_REFUSE(&r->f, s->loc,
+                  "core '%s' gets nothing of '%s': its extent is %" PRId64 ", the share %" PRId64 " of %" PRId64,
+                  r->platform->core[core].name, by->loop, extent, by->share[at], sum);
 }
 
 /* Piece `piece` of the split. */
 static void take_piece(reader *r, const split *s, int piece)
 {
-    int64_t sum = 0, before = 0, extent;
-    int l = tw_map_loop(&r->f, driver(r), s->loop, s->loop_loc);
-    if (l < 0) return;
-    for (int i = 0; i < s->n; i++) sum += s->share[i];
-    for (int i = 0; i < piece; i++) before += s->share[i];
-    extent = driver(r)->loop[l].extent;
-    r->part_loop = l;
-    r->part = (tw_span){extent * before / sum, extent * (before + s->share[piece]) / sum};
+    int inside = s->n;
     r->locs->part = s->loc;
-    if (r->part.lo == r->part.hi)
-        TW_REFUSE(&r->f, s->loc,
-                  "core '%s' gets nothing of '%s': its extent is %" PRId64 ", the share %" PRId64 " of %" PRId64,
-                  r->platform->core[s->core[piece]].name, s->loop, extent, s->share[piece], sum);
+    for (int l = 0; l < s->n_loops; l++) {
+        inside /= s->by[l].n;
+        take_share(r, s, &s->by[l], piece / inside % s->by[l].n, s->core[piece]);
+    }
 }
 
 static void read_cores(tw_fields *f, const tw_platform *platform, const tw_node *list, split *s)
@@ -504,33 +549,72 @@ static void read_cores(tw_fields *f, const tw_platform *platform, const tw_node 
                 core = -1;
             }
         if (core < 0) continue;
-        s->share[s->n] = 1;
         s->core[s->n++] = core;
     }
 }
 
-static void read_shares(tw_fields *f, const tw_node *list, split *s)
+static void read_shares(tw_fields *f, const tw_node *list, divided *by)
 {
     int i = 0;
     if (f->n_bad > 0) return;
-    if (list->n_children != s->n) {
-        TW_REFUSE(f, list->loc, "'shares' has %d entries for %d cores", list->n_children, s->n);
+    if (list->n_children != by->n) {
+        TW_REFUSE(f, list->loc, "'shares' has %d entries for %d cores", list->n_children, by->n);
         return;
     }
     for (const tw_node *node = list->child; node; node = node->next, i++)
-        f->n_bad += !tw_node_int(node, "shares", 1, MOST_SHARE, f->diag, &s->share[i]);
+        f->n_bad += !tw_node_int(node, "shares", 1, MOST_SHARE, f->diag, &by->share[i]);
+}
+
+/* One loop over all cores. */
+static void divide_loop(tw_fields *f, split *s)
+{
+    divided *by = &s->by[s->n_loops];
+    const tw_node *shares = tw_field_list(f, "shares", TW_OPTIONAL);
+    if (!tw_field_name(f, "loop", TW_REQUIRED, &by->loop)) return;
+    by->loc = tw_field_node(f, "loop", TW_OPTIONAL)->loc;
+    by->n = s->n;
+    for (int i = 0; i < by->n; i++) by->share[i] = 1;
+    if (shares) read_shares(f, shares, by);
+    s->n_loops++;
+}
+
+/* Several loops, each into a number of equal parts or by shares: as many pieces as there are cores. */
+static void divide_loops(tw_fields *f, const tw_node *map, split *s)
+{
+    int64_t pieces = 1;
+    for (const tw_node *node = map->child; node && f->n_bad == 0; node = node->next) {
+        divided *by = &s->by[s->n_loops];
+        int64_t n = node->n_children;
+        if (s->n_loops == TW_MAX_SPLIT_LOOPS) {
+            TW_REFUSE(f, node->key_loc, "'loops' has at most %d loops", TW_MAX_SPLIT_LOOPS);
+            return;
+        }
+        if (node->kind != TW_LIST && !tw_node_int(node, node->key, 1, TW_MAX_CORES, f->diag, &n)) {
+            f->n_bad++;
+            return;
+        }
+        by->loop = node->key;
+        by->loc = node->key_loc;
+        by->n = (int)tw_clamp(n, 1, TW_MAX_CORES);
+        for (int i = 0; i < by->n; i++) by->share[i] = 1;
+        if (node->kind == TW_LIST) read_shares(f, node, by);
+        pieces *= by->n;
+        s->n_loops++;
+    }
+    if (f->n_bad == 0 && pieces != s->n)
+        TW_REFUSE(f, map->loc, "'loops' makes %" PRId64 " pieces for %d cores", pieces, s->n);
 }
 
 static bool read_split(const tw_node *node, const tw_platform *platform, tw_diag *diag, split *s)
 {
     tw_fields f = tw_fields_open(node, "split", diag);
     s->loc = node->loc;
-    tw_field_name(&f, "loop", TW_REQUIRED, &s->loop);
-    if (s->loop) s->loop_loc = tw_field_node(&f, "loop", TW_OPTIONAL)->loc;
-    const tw_node *cores = tw_field_list(&f, "cores", TW_REQUIRED),
-                  *shares = tw_field_list(&f, "shares", TW_OPTIONAL);
+    const tw_node *loops = tw_field_map(&f, "loops", TW_OPTIONAL), *cores = tw_field_list(&f, "cores", TW_REQUIRED);
     if (cores) read_cores(&f, platform, cores, s);
-    if (cores && shares) read_shares(&f, shares, s);
+    if (loops && cores)
+        divide_loops(&f, loops, s);
+    else
+        divide_loop(&f, s);
     return tw_fields_close(&f) == TW_OK;
 }
 
@@ -542,7 +626,7 @@ static void read_where(reader *r, const split *s, int piece)
     const tw_node *core = tw_field_node(&r->f, "core", TW_OPTIONAL);
     tw_field_node(&r->f, "split", TW_OPTIONAL);
     if (core) r->core = find_core(&r->f, r->platform, core);
-    if (!s->loop) return;
+    if (s->n_loops == 0) return;
     const tw_node *part = tw_field_node(&r->f, "part", TW_OPTIONAL);
     if (core) TW_REFUSE(&r->f, core->key_loc, "a group that is split has its cores in 'split', and no 'core'");
     if (part) TW_REFUSE(&r->f, part->key_loc, "a group has either 'split' or 'part'");
@@ -552,7 +636,7 @@ static void read_where(reader *r, const split *s, int piece)
 /* Without operators and engines nothing can be made of the rest. */
 static void read_fields(reader *r, const split *s, int piece)
 {
-    static const char *const rest[] = {"engines", "part", "levels", "unroll", "reduce"};
+    static const char *const rest[] = {"engines", "part", "levels", "unroll", "reduce", "running"};
     tw_field_label(&r->f, "name", TW_OPTIONAL, &r->name);
     read_where(r, s, piece);
     read_ops(r);
@@ -560,7 +644,7 @@ static void read_fields(reader *r, const split *s, int piece)
     if (r->f.n_bad == 0) read_engines(r);
     if (r->f.n_bad > 0) return;
     settle_home(r);
-    if (s->loop)
+    if (s->n_loops > 0)
         take_piece(r, s, piece);
     else
         read_part(r);
@@ -571,6 +655,7 @@ static void read_fields(reader *r, const split *s, int piece)
     }
     read_unroll(r);
     read_reduce(r);
+    read_running(r);
 }
 
 /* "halves", or "halves.big" */
@@ -578,8 +663,8 @@ static tw_status name_group(reader *r, const split *s, int piece, tw_arena *aren
 {
     if (r->f.n_bad > 0) return TW_OK;
     if (!r->name) r->name = driver(r)->name;
-    r->name = s->loop ? tw_arena_printf(arena, "%s.%s", r->name, r->platform->core[s->core[piece]].name)
-                      : tw_arena_printf(arena, "%s", r->name);
+    r->name = s->n_loops > 0 ? tw_arena_printf(arena, "%s.%s", r->name, r->platform->core[s->core[piece]].name)
+                             : tw_arena_printf(arena, "%s", r->name);
     if (!r->name) return TW_ERR_NOMEM;
     if (!tw_label_is_valid(r->name))
         TW_REFUSE(&r->f, r->loc, "the name '%s' has more than %d bytes", r->name, TW_LABEL_MAX);
@@ -605,8 +690,9 @@ static tw_status keep_group(const reader *r, tw_arena *arena, tw_group_map *out)
                           .level = copy(arena, r->level, r->n_levels, sizeof *r->level),
                           .n_holds = r->n_holds,
                           .hold = copy(arena, r->hold, r->n_holds, sizeof *r->hold),
-                          .part_loop = r->part_loop,
-                          .part = r->part};
+                          .n_parts = r->n_parts,
+                          .running = r->running};
+    memcpy(out->part, r->part, sizeof out->part);
     return out->op && out->cut && out->level && out->hold ? TW_OK : TW_ERR_NOMEM;
 }
 
@@ -631,7 +717,6 @@ static tw_status read_piece(file *all, const tw_node *node, const split *s, int 
                 .core = -1,
                 .home = -1,
                 .loc = node->loc,
-                .part_loop = -1,
                 .locs = &all->locs[c->n]};
     if (r.f.node) read_fields(&r, s, piece);
     TW_TRY(name_group(&r, s, piece, all->arena));

@@ -100,7 +100,7 @@ static bool drives(const judge *j, const tw_group_map *group)
 static tw_status check_maker(const judge *j, const tw_group_map *group)
 {
     const tw_op *driver = op_of(j, group, group->n_ops - 1);
-    if (group->part_loop >= 0)
+    if (group->n_parts > 0)
         return tw_diag_error(j->c->diag, j->is->loc,
                              "'%s' is made in parts, of which group '%s' makes one: it cannot "
                              "be resident",

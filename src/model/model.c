@@ -464,11 +464,24 @@ tw_status tw_model_check(const tw_model *model, tw_diag *diag)
 
 /* ---- the printer ---- */
 
-static void print_tensor(const tw_tensor *tensor, tw_text *out)
+static bool is_read(const tw_model *model, int root)
 {
+    for (int o = 0; o < model->n_ops; o++)
+        for (int i = 0; i < tw_op_output(&model->op[o]); i++)
+            if (model->tensor[model->op[o].operand[i].tensor].root == root) return true;
+    return false;
+}
+
+static void print_tensor(const tw_model *model, int t, tw_text *out)
+{
+    const tw_tensor *tensor = &model->tensor[t];
     tw_text_printf(out, "  - {name: %s, dtype: %s, shape: [", tensor->name, tw_dtype_name(tensor->dtype));
     for (int a = 0; a < tensor->n_axes; a++) tw_text_printf(out, "%s%" PRId64, a ? ", " : "", tensor->extent[a]);
-    tw_text_printf(out, "]}\n");
+    tw_text_printf(out, "]");
+    if (tensor->root != t) tw_text_printf(out, ", view: %s", model->tensor[tensor->root].name);
+    if (tensor->offset > 0) tw_text_printf(out, ", offset: %" PRId64, tensor->offset);
+    if (tensor->root == t && tensor->is_output && is_read(model, t)) tw_text_printf(out, ", output: true");
+    tw_text_printf(out, "}\n");
 }
 
 static void print_loops(const tw_op *op, tw_text *out)
@@ -570,7 +583,7 @@ static void print_op(const tw_model *model, const tw_op *op, tw_text *out)
 void tw_model_print(const tw_model *model, tw_text *out)
 {
     tw_text_printf(out, "workload: %s\ntensors:\n", model->name);
-    for (int t = 0; t < model->n_tensors; t++) print_tensor(&model->tensor[t], out);
+    for (int t = 0; t < model->n_tensors; t++) print_tensor(model, t, out);
     tw_text_printf(out, "ops:\n");
     for (int o = 0; o < model->n_ops; o++) print_op(model, &model->op[o], out);
 }

@@ -19,10 +19,18 @@ enum {
     PART_MAX = TW_LABEL_MAX - 1 - TW_NAME_MAX, /* operand's: joined they name a tensor   */
 };
 
+/* What a file says of a tensor's bytes. */
+typedef struct bytes_of {
+    const char *view; /* the tensor that has them, NULL: itself */
+    int64_t offset;   /* elements into it                       */
+    bool output;      /* wanted, although operators read it      */
+} bytes_of;
+
 typedef struct reader {
     tw_arena *arena;
     tw_diag *diag;
     tw_tensor *tensor;
+    bytes_of *bytes; /* per tensor */
     int n_tensors;
     tw_op *op;
     int n_ops;
@@ -62,6 +70,10 @@ static void read_tensor(reader *r, const tw_node *node)
     tw_field_label(&f, "name", TW_REQUIRED, &t.name);
     tw_field_dtype(&f, "dtype", TW_REQUIRED, &t.dtype);
     t.n_axes = read_shape(&f, TW_REQUIRED, t.extent);
+    bytes_of bytes = {0};
+    tw_field_label(&f, "view", TW_OPTIONAL, &bytes.view);
+    tw_field_int(&f, "offset", TW_OPTIONAL, 0, TW_EXTENT_MAX, &bytes.offset);
+    tw_field_bool(&f, "output", TW_OPTIONAL, &bytes.output);
     if (tw_fields_close(&f) != TW_OK) {
         r->bad = true;
         return;
@@ -72,6 +84,8 @@ static void read_tensor(reader *r, const tw_node *node)
         tw_diag_note(r->diag, r->tensor[before].loc, "'%s' was first declared here", t.name);
         return;
     }
+    if (bytes.offset > 0 && !bytes.view) COMPLAIN(r, node->loc, "tensor '%s' has an offset and is no view", t.name);
+    r->bytes[r->n_tensors] = bytes;
     r->tensor[r->n_tensors++] = t;
 }
 
@@ -485,12 +499,54 @@ static tw_status read_op(reader *r, const tw_node *node)
 
 static int output_of(const tw_op *op) { return op->operand[tw_op_output(op)].tensor; }
 
-/* writer[t] is the operator that writes tensor t, -1 when none does. */
+/* Whether the bytes that the view needs are those of a tensor that may have views. */
+static void check_view(reader *r, int t, int root)
+{
+    const tw_tensor *view = &r->tensor[t], *whole = &r->tensor[root];
+    const char *name = view->name, *of = whole->name;
+    int64_t elems = tw_tensor_elems(view), all = tw_tensor_elems(whole), first = r->bytes[t].offset;
+    if (r->bytes[root].view)
+        COMPLAIN(r, view->loc, "tensor '%s' is a view of '%s', which is a view itself", name, of);
+    else if (view->dtype != whole->dtype)
+        COMPLAIN(r, view->loc, "tensor '%s' is a view of '%s' and has %s, not %s", name, of,
+                 tw_dtype_name(view->dtype), tw_dtype_name(whole->dtype));
+    else if (first > all || elems > all - first)
+        COMPLAIN(r, view->loc,
+                 "tensor '%s' has %" PRId64 " elements from %" PRId64 " on of '%s', which has %" PRId64, name,
+                 elems, first, of, all);
+}
+
+/* Whose bytes each tensor has. */
+static void find_roots(reader *r)
+{
+    for (int t = 0; t < r->n_tensors; t++) {
+        const char *of = r->bytes[t].view;
+        int root = of ? find_tensor(r, of) : t;
+        if (root < 0)
+            COMPLAIN(r, r->tensor[t].loc, "tensor '%s' is a view of '%s', which is not there", r->tensor[t].name,
+                     of);
+        r->tensor[t].root = root < 0 ? t : root;
+        if (of && root >= 0) check_view(r, t, root);
+        r->tensor[t].offset = r->bytes[t].offset;
+    }
+}
+
+/* Operators write whole tensors. */
+static void check_written(reader *r, const tw_op *op)
+{
+    const tw_tensor *made = &r->tensor[output_of(op)], *whole = &r->tensor[made->root];
+    if (tw_tensor_elems(made) < tw_tensor_elems(whole))
+        COMPLAIN(r, op->loc, "operator '%s' writes '%s', a view of a part of '%s'", op->name, made->name,
+                 whole->name);
+}
+
+/* writer[t] is the operator that writes the bytes of tensor t, -1 when none does. */
 static void find_writers(reader *r, int *writer)
 {
     for (int t = 0; t < r->n_tensors; t++) writer[t] = -1;
     for (int o = 0; o < r->n_ops; o++) {
-        int t = output_of(&r->op[o]);
+        int t = r->tensor[output_of(&r->op[o])].root;
+        check_written(r, &r->op[o]);
         if (writer[t] >= 0) {
             COMPLAIN(r, r->op[o].loc, "operator '%s' writes tensor '%s', which '%s' writes too", r->op[o].name,
                      r->tensor[t].name, r->op[writer[t]].name);
@@ -505,7 +561,7 @@ static void find_writers(reader *r, int *writer)
 static int find_blocker(const reader *r, const int *writer, const bool *done, int o)
 {
     for (int i = 0; i < tw_op_output(&r->op[o]); i++) {
-        int w = writer[r->op[o].operand[i].tensor];
+        int w = writer[r->tensor[r->op[o].operand[i].tensor].root];
         if (w >= 0 && !done[w]) return w;
     }
     return -1;
@@ -574,24 +630,40 @@ static tw_status measure(reader *r, tw_tensor *t)
     return tw_diag_error(r->diag, t->loc, "tensor '%s' has more bytes than fit 64 bits", t->name);
 }
 
-/* A tensor that is weights wherever it is read is a constant; what is written and not read is an output. */
+static tw_tensor *root_of(const reader *r, int tensor) { return &r->tensor[r->tensor[tensor].root]; }
+
+/* An output that was asked for has to be made. */
+static void take_outputs(reader *r)
+{
+    for (int t = 0; t < r->n_tensors; t++) {
+        tw_tensor *root = root_of(r, t);
+        if (r->bytes[t].output && root->role != TW_ROLE_BETWEEN)
+            COMPLAIN(r, r->tensor[t].loc, "tensor '%s' is no output: no operator writes it", r->tensor[t].name);
+        root->is_output = root->role == TW_ROLE_BETWEEN && (root->is_output || r->bytes[t].output);
+    }
+}
+
+/* A tensor that is weights wherever it is read is a constant; what is written and not read is an output. Views are what their tensor is. */
 static tw_status settle_tensors(reader *r)
 {
     for (int t = 0; t < r->n_tensors; t++) {
         TW_TRY(measure(r, &r->tensor[t]));
-        r->tensor[t].root = t;
         r->tensor[t].role = TW_ROLE_CONSTANT;
         r->tensor[t].is_output = true;
     }
     for (int o = 0; o < r->n_ops; o++)
         for (int i = 0; i < tw_op_output(&r->op[o]); i++) {
-            tw_tensor *t = &r->tensor[r->op[o].operand[i].tensor];
+            tw_tensor *t = root_of(r, r->op[o].operand[i].tensor);
             if (!r->op[o].operand[i].weights) t->role = TW_ROLE_INPUT;
             t->is_output = false;
         }
-    for (int o = 0; o < r->n_ops; o++) r->tensor[output_of(&r->op[o])].role = TW_ROLE_BETWEEN;
-    for (int t = 0; t < r->n_tensors; t++) r->tensor[t].is_output &= r->tensor[t].role == TW_ROLE_BETWEEN;
-    return TW_OK;
+    for (int o = 0; o < r->n_ops; o++) root_of(r, output_of(&r->op[o]))->role = TW_ROLE_BETWEEN;
+    take_outputs(r);
+    for (int t = 0; t < r->n_tensors; t++) {
+        r->tensor[t].role = root_of(r, t)->role;
+        r->tensor[t].is_output = root_of(r, t)->is_output;
+    }
+    return r->bad ? TW_ERR_INPUT : TW_OK;
 }
 
 /* ---- the file ---- */
@@ -613,13 +685,15 @@ tw_status tw_model_of_tree(const tw_node *root, tw_arena *arena, tw_diag *diag, 
     if (!ops) return TW_ERR_INPUT;
     TW_TRY(check_count("ops", ops->n_children, 1, MAX_OPS, ops->loc, diag));
     if (tensors) TW_TRY(check_count("tensors", tensors->n_children, 0, MAX_TENSORS, tensors->loc, diag));
-    TW_ALLOC(arena, r.tensor,
-             (tensors ? tensors->n_children : 0) + TW_MAX_OPERANDS * ops->n_children * EPILOGUE_MAX);
+    int most = (tensors ? tensors->n_children : 0) + TW_MAX_OPERANDS * ops->n_children * EPILOGUE_MAX;
+    TW_ALLOC(arena, r.tensor, most);
+    TW_ALLOC(arena, r.bytes, most);
     TW_ALLOC(arena, r.op, ops->n_children * EPILOGUE_MAX);
     for (const tw_node *node = tensors ? tensors->child : NULL; node; node = node->next) read_tensor(&r, node);
     for (const tw_node *node = ops->child; node; node = node->next) TW_TRY(read_op(&r, node));
     if (r.n_tensors > MAX_TENSORS)
         return tw_diag_error(diag, root->loc, "workload has %d tensors, more than %d", r.n_tensors, MAX_TENSORS);
+    find_roots(&r);
     TW_TRY(order_ops(&r, &model.op));
     TW_TRY(settle_tensors(&r));
     model.n_ops = r.n_ops;

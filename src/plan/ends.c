@@ -83,7 +83,7 @@ static bool segment_of(const tw_group_map *group, int *first)
     *first = group->op[0].op;
     for (int k = 0; k < group->n_ops; k++)
         if (group->op[k].op != *first + k) return false;
-    return group->part_loop < 0;
+    return group->n_parts == 0;
 }
 
 /* Whether one of operators [second, end) reads what one of [first, second) makes; *tensor: one that it sees in another shape, -1: none. */

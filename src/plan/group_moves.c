@@ -51,7 +51,7 @@ static tw_status put(const lister *l, tw_group_move move, const tw_group_map *ch
 /* What the cut divides: the tile of a cut of the same loop outside of it, or all that the group has of the loop. */
 static int64_t length_at(const lister *l, int n_cuts, int loop)
 {
-    int64_t len = l->group->part_loop == loop ? tw_span_len(l->group->part) : driver_of(l)->loop[loop].extent;
+    int64_t len = tw_group_extent(l->group, driver_of(l), loop);
     for (int k = 0; k < n_cuts; k++) {
         const tw_nest_cut *cut = &l->group->cut[k];
         if (cut->loop == loop) len = cut->size > 0 ? tw_min(cut->size, len) : tw_cdiv(len, cut->count);
@@ -372,7 +372,7 @@ static tw_status list_resident(const lister *l)
     int tensor = tw_joint_output(l->plan->joint->program, l->g), n;
     tw_group_resident *list;
     const char *text;
-    if (model->tensor[tensor].is_output || l->group->part_loop >= 0) return TW_OK;
+    if (model->tensor[tensor].is_output || l->group->n_parts > 0) return TW_OK;
     TW_TRY(residents_without(l, tensor, &list, &n));
     if (is_resident(l, tensor)) {
         text = tw_arena_printf(l->work->arena, "goes through %s between its groups", memory_name(l, 0));
@@ -418,7 +418,7 @@ static bool segment_of(const tw_group_map *group, int *first)
     *first = group->op[0].op;
     for (int k = 0; k < group->n_ops; k++)
         if (group->op[k].op != *first + k) return false;
-    return group->part_loop < 0;
+    return group->n_parts == 0;
 }
 
 /* "l0, l1", or "l0 to l7" */

@@ -83,7 +83,8 @@ static int64_t elems_made(const tw_plan *plan, int group, int k)
     int64_t each = 1;
     for (int l = 0; l < op->n_loops; l++)
         if (op->loop[l].reduces) each *= op->loop[l].extent;
-    return plan->joint->timeline.op[group][k].macs / each;
+    const tw_joint_span *span = &plan->joint->timeline.op[group][k];
+    return (span->macs - span->rescaled) / each;
 }
 
 tw_group_tensor tw_group_tensor_of(const tw_plan *plan, int group, int i)
@@ -118,6 +119,7 @@ tw_group_facts tw_group_facts_of(const tw_plan *plan, int group)
     tw_group_facts f = {.n_steps = nest->n_steps};
     for (int k = 0; k < nest->n_ops; k++) {
         f.points += plan->joint->timeline.op[group][k].macs;
+        f.rescaled += plan->joint->timeline.op[group][k].rescaled;
         f.points_once += tw_group_points_once(plan, group, k);
     }
     for (int t = 0; t < nest->model->n_tensors; t++) {
@@ -214,7 +216,7 @@ tw_group_gain tw_group_gain_of(const tw_plan *plan, int group)
 {
     const tw_nest *nest = nest_of(plan, group);
     const tw_joint_search *search = plan->joint->search;
-    bool known = search && search->apart_op && nest->map->part_loop < 0;
+    bool known = search && search->apart_op && nest->map->n_parts == 0;
     tw_group_gain gain = {.energy_fj = plan->joint->timeline.group_fj[group]};
     int64_t before = 0, last = group + 1 == plan->mapping->n_groups;
     for (int g = 0; g < group; g++) before = tw_max(before, end_of_group(plan, g));

@@ -15,7 +15,7 @@
 /* Whether two groups are parts of one operator's loop. */
 static bool are_parts(const tw_nest *a, const tw_nest *b)
 {
-    return a->map->part_loop >= 0 && b->map->part_loop >= 0 && a->op[a->n_ops - 1].op == b->op[b->n_ops - 1].op;
+    return a->map->n_parts > 0 && b->map->n_parts > 0 && a->op[a->n_ops - 1].op == b->op[b->n_ops - 1].op;
 }
 
 /* Where a resident tensor is made to stay. */

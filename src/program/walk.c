@@ -4,6 +4,7 @@
  * boxes are found from the driver backwards, for every depth that a stay has. When a place moves, only what lies deeper changes. */
 #include "program/walk.h"
 
+#include "mapping/groups.h"
 #include "tile/box.h"
 #include "tile/split.h"
 
@@ -85,12 +86,7 @@ static int64_t elems_of(const hull *h)
 /* ---- boxes ---- */
 
 /* All loops of the driver, of the part that its core has. */
-static tw_box whole_box(const tw_nest *nest)
-{
-    tw_box box = tw_box_of_op(nest->op[nest->n_ops - 1].op);
-    if (nest->map->part_loop >= 0) box.span[nest->map->part_loop] = nest->map->part;
-    return box;
-}
+static tw_box whole_box(const tw_nest *nest) { return tw_group_work(nest->map, nest->op[nest->n_ops - 1].op); }
 
 static void find_driver(tw_nest_walk *w, int from)
 {
@@ -132,6 +128,9 @@ static void find_producer(tw_nest_walk *w, int k, int depth)
     for (int a = 0; a < out->n_axes; a++)
         if (out->axis[a].n_terms > 0)
             box->span[out->axis[a].term[0].loop] = h.any ? h.region.axis[a] : (tw_span){0, 0};
+    if (w->nest->running.runs >> k & 1) /* as far as the driver is */
+        box->span[w->nest->running.loop[k]] =
+            tw_nest_box(w, w->nest->n_ops - 1, depth)->span[w->nest->map->running - 1];
 }
 
 /* ---- stays ---- */

@@ -45,7 +45,7 @@ enum {
 #define WALK_WORK      INT64_C(400000)    /* one of them, at most,                                        */
 #define WALK_LEAST     INT64_C(50000)     /* and at least                                                 */
 #define POLISH_WORK    INT64_C(60000)     /* what is near enough already is tried to improve on    */
-#define DEFAULT_POLISH INT64_C(1500000)   /* and proven, if nobody asked for a gap                       */
+#define DEFAULT_POLISH INT64_C(750000)    /* and proven, if nobody asked for a gap                       */
 #define MUST_WORK      INT64_C(4000000)   /* a first mapping, whatever budget and time are left,     */
 #define MUST_END       (INT64_C(1) << 26) /* and, all attempts together, whatever budget is left    */
 #define LAST_WORK      INT64_C(2000000)   /* when nothing was found, for each frame */
@@ -101,6 +101,7 @@ typedef struct branch {
     tw_hunt *out;
     const tw_op_map *start; /* NULL: none */
     bool foreign;           /* it was found for another objective */
+    bool optional;          /* and without it nothing is looked for */
     int64_t part_size;
     bool has_seeds, has_walked;
     uint64_t dice; /* where walks begin */
@@ -763,7 +764,7 @@ static tw_status run_seed(branch *b, int frame, const tw_part *start, int64_t lo
 static bool is_start_long(branch *b, task *t)
 {
     tw_outline outline;
-    if (!b->foreign || b->options->budget == 0 || b->space->rules->nests) return false;
+    if (!b->optional || b->space->rules->nests) return false;
     if (task_outline(t, b->start, &outline) != TW_OK || !outline.exact) return false;
     return tw_outline_instructions(&outline, b->space->machine) > b->must_left;
 }
@@ -1030,7 +1031,7 @@ static bool has_shortlist(const branch *b)
 static tw_shortlist new_shortlist(const branch *b)
 {
     tw_shortlist shortlist = tw_shortlist_of(b->space, b->goals, b->deadline);
-    shortlist.most_work = b->budget / 2;
+    shortlist.most_work = tw_max(b->budget, tw_max(0, b->total - b->out->work) / 2) / 2;
     shortlist.most_played = tw_max(0, b->total - b->out->work) / 2; /* patience begins with what is found */
     shortlist.tried = b->tried;
     shortlist.n_tried = b->n_tried;
@@ -1424,7 +1425,7 @@ static tw_status run_rounds(branch *b)
     bool begins = true;
     TW_TRY(open_frames(b));
     if (b->start) TW_TRY(run_start(b, &begins));
-    if (!begins && b->foreign && b->options->budget > 0) return TW_OK;
+    if (!begins && b->optional) return TW_OK;
     bool known = b->out->front.n > 0 && !b->foreign; /* then an earlier search has made these */
     if (!known && !b->space->reductions) TW_TRY(run_first(b, true));
     if (!known && is_timed(b) && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
@@ -1517,7 +1518,8 @@ tw_status tw_branch(const tw_search *search, const tw_space *space, const tw_goa
     b->gap = options->gap > 0 || options->prove ? options->gap : default_gap;
     b->polish = options->gap > 0 || options->prove ? 0 : DEFAULT_POLISH;
     b->must_left = MUST_END;
-    if (b->foreign && options->budget > 0) b->must_left = tw_min(b->must_left, options->budget);
+    b->optional = search->optional && options->budget > 0;
+    if (b->optional) b->must_left = tw_min(b->must_left, options->budget);
     b->candidate_work = CANDIDATE_WORK;
     b->out = out;
     be_patient(b);

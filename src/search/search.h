@@ -77,6 +77,7 @@ typedef struct tw_search { /* what is searched */
     bool
         foreign; /* `start` was found for another objective: seeds are made as if there were none. Otherwise an earlier
                      search with these options, but a smaller budget, found it, and has made them               */
+    bool optional; /* if `start` takes more than the budget to simulate, nothing is looked for          */
 } tw_search;
 /* TW_INFEASIBLE when nothing fits. The front is made in `arena`. */
 TW_NODISCARD tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_found *found,

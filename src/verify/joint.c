@@ -13,26 +13,48 @@ static bool is_in_group(const tw_joint_judge *j, int group, int op)
     return false;
 }
 
-/* Every operator is in one group; or it drives several, which share one of its loops. */
+/* Points of the driver's loops that two groups have in common, or one with itself. */
+static int64_t common_points(const tw_op *op, const tw_group_map *a, const tw_group_map *b)
+{
+    int64_t points = 1;
+    for (int l = 0; l < op->n_loops; l++) {
+        tw_span both = {0, op->loop[l].extent};
+        for (int i = 0; i < a->n_parts + b->n_parts; i++) {
+            const tw_group_part *part = i < a->n_parts ? &a->part[i] : &b->part[i - a->n_parts];
+            if (part->loop != l) continue;
+            both.lo = tw_max(both.lo, part->span.lo);
+            both.hi = tw_min(both.hi, part->span.hi);
+        }
+        points *= tw_max(0, both.hi - both.lo);
+    }
+    return points;
+}
+
+/* Every operator is in one group; or it drives several, whose parts of its loops are apart and all of them together. */
 static void check_cover(tw_joint_judge *j, int op)
 {
-    int n = 0, whole = 0, loop = -1;
-    int64_t points = 0;
+    int n = 0, whole = 0, parts = 0;
+    int64_t points = 0, all = 1;
     const tw_op *is = &j->in.model->op[op];
     for (int g = 0; g < j->in.n_groups; g++) {
         const tw_group_map *map = &j->in.group[g];
         if (!is_in_group(j, g, op)) continue;
         n++;
-        whole += map->part_loop < 0;
-        if (map->op[map->n_ops - 1].op != op || map->part_loop < 0) continue;
-        loop = map->part_loop;
-        points += tw_span_len(map->part);
+        whole += map->n_parts == 0;
+        if (map->op[map->n_ops - 1].op != op || map->n_parts == 0) continue;
+        parts++;
+        points += common_points(is, map, map);
+        for (int i = 0; i < g; i++)
+            if (j->in.group[i].op[j->in.group[i].n_ops - 1].op == op && common_points(is, map, &j->in.group[i]) > 0)
+                tw_fault_set(&j->fault, "groups '%s' and '%s' have the same part of '%s'", j->in.group[i].name,
+                             map->name, is->name);
     }
+    for (int l = 0; l < is->n_loops; l++) all *= is->loop[l].extent;
     if (n == 0) tw_fault_set(&j->fault, "operator '%s' is in no group", is->name);
     if (whole > 0 && n > 1) tw_fault_set(&j->fault, "operator '%s' is in %d groups", is->name, n);
-    if (loop >= 0 && loop < is->n_loops && points != is->loop[loop].extent)
-        tw_fault_set(&j->fault, "the parts of loop '%s' of '%s' have %" PRId64 " points, it has %" PRId64,
-                     is->loop[loop].name, is->name, points, is->loop[loop].extent);
+    if (parts > 0 && points != all)
+        tw_fault_set(&j->fault, "the parts of '%s' have %" PRId64 " points, it has %" PRId64, is->name, points,
+                     all);
 }
 
 /* What a producer makes is read in its group; where it is read outside, too, all of it must be stored. */
@@ -57,7 +79,7 @@ static tw_status check_inside(tw_joint_judge *j, int group, int op)
                      j->in.model->tensor[tensor].name);
     t->inside = t->absent = !outside;
     if (!outside) return TW_OK;
-    if (j->in.group[group].part_loop >= 0)
+    if (j->in.group[group].n_parts > 0)
         tw_fault_set(&j->fault, "group '%s': it is a part, and '%s' is read outside of it", j->in.group[group].name,
                      j->in.model->tensor[tensor].name);
     t->missing = tw_tensor_elems(&j->in.model->tensor[tensor]);

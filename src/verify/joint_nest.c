@@ -405,8 +405,8 @@ static void note_sums(tw_joint_judge *j, tw_joint_group *g)
         if (!hold->made) continue;
         const tw_joint_op *o = &g->op[hold->maker];
         hold->sums = o->divided != 0;
-        for (int c = 0; c < g->map->n_cuts && hold->maker == g->n_ops - 1; c++)
-            hold->sums |= o->op->loop[g->map->cut[c].loop].reduces && g->count[c] > 1;
+        for (int c = 0; c < g->map->n_cuts && (hold->maker == g->n_ops - 1 || o->runs); c++)
+            hold->sums |= g->op[g->n_ops - 1].op->loop[g->map->cut[c].loop].reduces && g->count[c] > 1;
         for (int l = 0; l < o->op->n_loops; l++)
             hold->summed |= o->op->loop[l].reduces && o->in.over[l] > 0 && (hold->per >> (o->in.over[l] - 1) & 1) &&
                             o->in.parts[l] > 1;
@@ -452,7 +452,7 @@ static void driver_box(tw_joint_group *g, int depth)
     g->any[depth * g->n_ops + driver] = true;
     if (depth == 0) {
         *box = tw_verify_whole_box(op);
-        if (g->map->part_loop >= 0) box->span[g->map->part_loop] = g->map->part;
+        for (int i = 0; i < g->map->n_parts; i++) box->span[g->map->part[i].loop] = g->map->part[i].span;
         return;
     }
     const tw_nest_cut *cut = &g->map->cut[depth - 1];
@@ -643,6 +643,7 @@ static void producer_box(const tw_joint_judge *j, tw_joint_group *g, int depth, 
     *any = made.any;
     *box = tw_verify_whole_box(o->op);
     for (int a = 0; a < out->n_axes && made.any; a++) box->span[out->axis[a].term[0].loop] = made.region.axis[a];
+    if (o->runs) box->span[o->along] = tw_joint_box(g, depth, g->n_ops - 1)->span[g->map->running - 1];
 }
 
 /* The boxes of all depths behind `place`, which moved. */
@@ -804,11 +805,14 @@ static bool check_map(tw_joint_judge *j, const tw_group_map *map)
     for (int c = 0; c < map->n_cuts && driver; c++)
         if (map->cut[c].loop < 0 || map->cut[c].loop >= driver->n_loops)
             tw_fault_set(&j->fault, "group '%s': cut %d is of no loop of '%s'", map->name, c, driver->name);
-    int part = driver ? map->part_loop : -1;
-    if (part >= 0 && (part >= driver->n_loops || map->part.lo < 0 || map->part.lo >= map->part.hi ||
-                      map->part.hi > driver->loop[part].extent))
-        tw_fault_set(&j->fault, "group '%s': its part %" PRId64 "..%" PRId64 " is none of a loop of '%s'",
-                     map->name, map->part.lo, map->part.hi, driver->name);
+    for (int i = 0; i < map->n_parts && driver; i++) {
+        const tw_group_part *part = &map->part[i];
+        if (part->loop < 0 || part->loop >= driver->n_loops || part->span.lo < 0 ||
+            part->span.lo >= part->span.hi || part->span.hi > driver->loop[part->loop].extent ||
+            driver->loop[part->loop].reduces)
+            tw_fault_set(&j->fault, "group '%s': its part %" PRId64 "..%" PRId64 " is none of a loop of '%s'",
+                         map->name, part->span.lo, part->span.hi, driver->name);
+    }
     return !j->fault.set;
 }
 
@@ -913,7 +917,7 @@ static void note_read_once(tw_joint_group *g)
 /* Two parts of the loop of one operator. */
 static bool are_parts(const tw_group_map *a, const tw_group_map *b)
 {
-    return a->part_loop >= 0 && b->part_loop >= 0 && a->op[a->n_ops - 1].op == b->op[b->n_ops - 1].op;
+    return a->n_parts > 0 && b->n_parts > 0 && a->op[a->n_ops - 1].op == b->op[b->n_ops - 1].op;
 }
 
 /* Holds that there may be at most: those on two paths of each operand, and on routes of what other cores have. */
@@ -939,6 +943,8 @@ tw_status tw_joint_group_init(tw_joint_judge *j, int number)
     g->rank = number == 0 ? 0 : j->group[number - 1].rank + !are_parts(&j->in.group[number - 1], g->map);
     TW_ALLOC(j->arena, g->op, g->n_ops);
     for (int i = 0; i < g->n_ops; i++) init_op(j, g, i);
+    tw_joint_find_running(j, g);
+    if (j->fault.set) return TW_OK;
     g->room = room_for(j, g);
     TW_ALLOC(j->arena, g->hold, g->room);
     TW_ALLOC(j->arena, g->box, (g->map->n_cuts + 1) * g->n_ops);

@@ -51,7 +51,7 @@ void tw_joint_note_residents(tw_joint_judge *j)
         }
         for (int g = 0; g < j->in.n_groups; g++)
             if (j->in.group[g].n_ops > 0 && is_made(j, &j->in.group[g], r->tensor))
-                makers += j->in.group[g].part_loop >= 0 ? 2 : 1;
+                makers += j->in.group[g].n_parts > 0 ? 2 : 1;
         j->tensor[r->tensor].loader =
             makers == 0 && j->tensor[r->tensor].maker < 0 ? first_reader(j, r->tensor) : -1;
         if (makers != 1 && j->tensor[r->tensor].loader < 0)

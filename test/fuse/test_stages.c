@@ -75,7 +75,7 @@ TEST(stages_are_cut_so_that_the_slowest_is_as_fast_as_can_be)
             work[k] =
                 (double)model.op[k].loop[0].extent * (double)model.op[k].loop[3].extent; /* channels out and in */
         }
-        const tw_group_map group = {.name = "g", .n_ops = n, .op = op, .part_loop = -1};
+        const tw_group_map group = {.name = "g", .n_ops = n, .op = op};
         for (int k = 1; k <= n; k++) {
             int first[TW_MAX_GROUP_OPS], all[MOST] = {0};
             tw_stages_cut(&model, machine.platform, &group, k, first);
@@ -116,8 +116,7 @@ TEST(a_stage_runs_on_its_core_and_holds_what_it_uses_there)
                                 .n_levels = 1,
                                 .level = level,
                                 .n_holds = 2,
-                                .hold = hold,
-                                .part_loop = -1};
+                                .hold = hold};
     CHECK_EQ(tw_stages_place(&model, core, &group, first, of, 2, b.arena, &out), TW_OK);
     CHECK_EQ(out.op[0].view, 1);
     CHECK_EQ(out.op[1].view, 3);

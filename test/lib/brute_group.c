@@ -176,7 +176,7 @@ static void add_cuts(walk *w, int a, int b, way *y, unsigned used)
 
 static void list_ways(walk *w, int a, int b)
 {
-    way y = {.map = {.name = w->model->op[b - 1].name, .n_ops = b - a, .n_levels = 1, .part_loop = -1}};
+    way y = {.map = {.name = w->model->op[b - 1].name, .n_ops = b - a, .n_levels = 1}};
     for (int k = a; k < b; k++) y.op[k - a] = (tw_group_op){.op = k};
     if (is_closed(w, a, b)) add_cuts(w, a, b, &y, 0);
 }

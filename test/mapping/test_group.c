@@ -98,7 +98,7 @@ TEST(every_field_of_a_group_arrives)
     CHECK_EQ(pair->op[0].parts[tw_op_find_loop(conv1, "ox")], 0);
     CHECK_EQ(pair->op[1].parts[tw_op_find_loop(conv2, "ox")], 4);
     CHECK_EQ(pair->op[0].reduce[tw_op_find_loop(conv1, "ic")], 4);
-    CHECK_EQ(pair->part_loop, -1);
+    CHECK_EQ(pair->n_parts, 0);
     tw_bench_free(&s.bench);
 }
 
@@ -109,10 +109,10 @@ TEST(a_split_makes_one_group_per_core)
     const tw_group_map *big = &s.mapping.group[1], *little = &s.mapping.group[2], *pool = &s.mapping.group[3];
     CHECK_STR(big->name, "halves.big");
     CHECK_STR(little->name, "halves.little");
-    CHECK_EQ(big->part.lo, 0);
-    CHECK_EQ(big->part.hi, 12);
-    CHECK_EQ(little->part.lo, 12);
-    CHECK_EQ(little->part.hi, 16);
+    CHECK_EQ(big->part[0].span.lo, 0);
+    CHECK_EQ(big->part[0].span.hi, 12);
+    CHECK_EQ(little->part[0].span.lo, 12);
+    CHECK_EQ(little->part[0].span.hi, 16);
     CHECK_EQ(big->level[0].memory, 2);
     CHECK_EQ(little->level[0].memory, 3);
     CHECK_EQ(little->op[0].view, 1);
@@ -472,8 +472,7 @@ static void add_array(const stage *s, tw_group_op *op, bool drives, uint64_t *rn
 /* Mostly sound: operators first..last on the core. */
 static void make_group(const stage *s, made *g, int first, int last, int core, uint64_t *rng)
 {
-    g->map = (tw_group_map){
-        .name = g->name, .op = g->op, .cut = g->cut, .level = g->level, .hold = g->hold, .part_loop = -1};
+    g->map = (tw_group_map){.name = g->name, .op = g->op, .cut = g->cut, .level = g->level, .hold = g->hold};
     for (int o = first; o <= last; o++) {
         tw_group_op *op = &g->op[g->map.n_ops++];
         *op = (tw_group_op){.op = o, .view = view_for(s, o, core, rng)};
@@ -495,10 +494,11 @@ static int make_parts(const stage *s, made *g, int first, int last, uint64_t *rn
     int64_t extent = s->model.op[last].loop[loop].extent, at = tw_test_pick(rng, 1, extent - 1);
     for (int i = 0; i < 2; i++) {
         make_group(s, &g[i], first, last, (int)tw_test_pick(rng, 0, 1), rng);
-        g[i].map.part_loop = loop;
+        g[i].map.n_parts = 1;
+        g[i].map.part[0].loop = loop;
     }
-    g[0].map.part = (tw_span){0, at};
-    g[1].map.part = (tw_span){chance(rng, 20) ? at - 1 : at, extent};
+    g[0].map.part[0].span = (tw_span){0, at};
+    g[1].map.part[0].span = (tw_span){chance(rng, 20) ? at - 1 : at, extent};
     return 2;
 }
 
@@ -556,9 +556,12 @@ static void check_same(const tw_group_map *a, const tw_group_map *b, const tw_mo
         CHECK_EQ(a->hold[h].depth, b->hold[h].depth);
         CHECK_EQ(a->hold[h].slots, b->hold[h].slots);
     }
-    CHECK_EQ(a->part_loop, b->part_loop);
-    CHECK_EQ(a->part.lo, b->part.lo);
-    CHECK_EQ(a->part.hi, b->part.hi);
+    CHECK_EQ(a->n_parts, b->n_parts);
+    for (int i = 0; i < a->n_parts; i++) {
+        CHECK_EQ(a->part[i].loop, b->part[i].loop);
+        CHECK_EQ(a->part[i].span.lo, b->part[i].span.lo);
+        CHECK_EQ(a->part[i].span.hi, b->part[i].span.hi);
+    }
 }
 
 TEST(random_groups_read_back_as_they_are_and_the_reader_accepts_what_the_validator_accepts)
@@ -620,9 +623,9 @@ static void negative_dim(made *g) { g->op[0].over.dim[0] = -1; }
 static void lone_parts(made *g) { g->op[0].parts[0] = 2; }
 static void some_parts(made *g) { g->op[0].over.dim[0] = g->op[0].over.dim[1] = 1, g->op[0].parts[1] = 2; }
 static void negative_reduce(made *g) { g->op[0].reduce[3] = -4; }
-static void foreign_part(made *g) { g->map.part_loop = 12; }
-static void empty_part(made *g) { g->map.part_loop = 1, g->map.part = (tw_span){0, 0}; }
-static void large_part(made *g) { g->map.part_loop = 1, g->map.part = (tw_span){0, 17}; }
+static void foreign_part(made *g) { g->map.n_parts = 1, g->map.part[0].loop = 12; }
+static void empty_part(made *g) { g->map.n_parts = 1, g->map.part[0] = (tw_group_part){1, {0, 0}}; }
+static void large_part(made *g) { g->map.n_parts = 1, g->map.part[0] = (tw_group_part){1, {0, 17}}; }
 
 TEST(a_broken_group_is_not_accepted)
 {

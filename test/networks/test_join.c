@@ -518,6 +518,64 @@ static tw_search_options quick(void)
     return search;
 }
 
+static const tw_mapping *mapping_again(tw_context *ctx, const tw_plan *plan, const tw_model *model)
+{
+    const tw_mapping *mapping = NULL;
+    tw_text text = {0};
+    tw_mapping_print(plan->mapping, plan->model, plan->machine, &text);
+    CHECK_EQ(tw_mapping_parse(ctx, model, plan->machine, "mapping.yaml", text.bytes, &mapping), TW_OK);
+    tw_text_release(&text);
+    return mapping;
+}
+
+/* A program as a workload and a mapping of its own, which pages carry: views of tensors and what the rest of the network reads included. */
+static void check_alone(tw_context *ctx, const tw_plan *plan, int *n_views, int *n_outputs)
+{
+    const tw_model *model;
+    const tw_plan *again;
+    const tw_verdict *verdict;
+    tw_text text = {0};
+    tw_model_print(plan->model, &text);
+    CHECK_EQ(tw_model_parse(ctx, "workload.yaml", text.bytes, &model), TW_OK);
+    *n_views += strstr(text.bytes, "view: ") != NULL;
+    *n_outputs += strstr(text.bytes, "output: true") != NULL;
+    CHECK_EQ(tw_plan_eval(ctx, model, plan->machine, mapping_again(ctx, plan, model), &again), TW_OK);
+    CHECK_EQ(again->sum.cycles, plan->sum.cycles);
+    CHECK_EQ(again->sum.energy_fj, plan->sum.energy_fj);
+    CHECK_EQ(again->sum.instructions, plan->sum.instructions);
+    CHECK_EQ(tw_plan_verify(ctx, again, model->n_ops - 1, &(tw_verify_options){.seed = 3}, &verdict), TW_OK);
+    tw_text second = {0};
+    tw_model_print(model, &second);
+    CHECK_STR(second.bytes, text.bytes);
+    tw_text_release(&text);
+    tw_text_release(&second);
+}
+
+TEST(a_program_of_a_random_network_as_a_workload_is_the_same_plan_and_makes_the_right_numbers)
+{
+    enum { CASES = 16 };
+    uint64_t seed = getenv("TW_SEED") ? strtoull(getenv("TW_SEED"), NULL, 10) : 1;
+    int n_views = 0, n_outputs = 0;
+    for (int i = 0; i < CASES; i++, seed++) {
+        tw_context *ctx = tw_context_new();
+        const tw_machine *machine;
+        const tw_network *network;
+        const tw_network_plan *plan;
+        const tw_search_options search = quick();
+        tw_text graph = random_network(seed);
+        print_message("TW_SEED=%llu\n", (unsigned long long)seed);
+        CHECK_EQ(tw_machine_parse(ctx, "slow", seed % 2 ? slow : slow_large, &machine), TW_OK);
+        CHECK_EQ(open_graph(ctx, &graph, machine, &network), TW_OK);
+        CHECK_EQ(tw_network_search(ctx, network, machine, &(tw_network_search_options){.search = &search}, &plan),
+                 TW_OK);
+        for (int p = 0; p < plan->n_parts; p++)
+            if (plan->part[p].plan) check_alone(ctx, plan->part[p].plan, &n_views, &n_outputs);
+        tw_context_free(ctx);
+    }
+    print_message("%d with views, %d with outputs that are read\n", n_views, n_outputs);
+    CHECK(n_views > 0);
+}
+
 TEST(the_mapping_file_of_a_random_network_gives_the_same_programs_at_the_same_addresses)
 {
     enum { CASES = 12 };

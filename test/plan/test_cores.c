@@ -120,9 +120,23 @@ static void draw_workload(draw *d)
 
 /* ---- the mapping ---- */
 
-/* One operator over all cores, each with a share of its channels or rows. */
+/* One operator over four cores, in two shares of its rows and two of its channels. */
+static void draw_grid(draw *d, int i)
+{
+    d->home[i] = -1;
+    add(d->mapping,
+        "  - name: g%d\n    ops: [o%d]\n    split: {loops: {oy: [%d, %d], oc: 2}, cores: [c0, c1, c2, c3]}\n", i, i,
+        (int)pick(d, 1, 2), (int)pick(d, 1, 2));
+    add(d->mapping, "    levels: [{at: m, sizes: {ox: %d}}]\n", (int)pick(d, 2, 5));
+}
+
+/* One operator over all cores, each with a share of its channels or rows, or of both. */
 static void draw_split(draw *d, int i)
 {
+    if (d->n_cores == 4 && d->channels[i + 1] > 1 && toss(d, 2)) {
+        draw_grid(d, i);
+        return;
+    }
     bool rows = toss(d, 2);
     int extent = rows ? d->rows : d->channels[i + 1], n = d->n_cores < extent ? d->n_cores : extent;
     d->home[i] = -1;

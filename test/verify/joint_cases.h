@@ -432,8 +432,7 @@ static inline void case_group(naive *v, const int *ops, int n, uint64_t *state)
 {
     int number = v->in.n_groups++;
     tw_group_map *g = &v->group[number];
-    *g =
-        (tw_group_map){.name = number ? "second" : "first", .n_ops = n, .op = v->group_op[number], .part_loop = -1};
+    *g = (tw_group_map){.name = number ? "second" : "first", .n_ops = n, .op = v->group_op[number]};
     for (int i = 0; i < n; i++) {
         tw_group_op *o = &v->group_op[number][i];
         *o = (tw_group_op){.op = ops[i], .view = (int)tw_test_pick(state, 0, v->platform.n_views - 1)};
@@ -455,9 +454,9 @@ static inline void case_split(naive *v)
     if (len < 2) return;
     *other = *g;
     other->name = "other";
-    g->part_loop = other->part_loop = 1;
-    g->part = (tw_span){0, len / 2};
-    other->part = (tw_span){len / 2, len};
+    g->n_parts = other->n_parts = 1;
+    g->part[0] = (tw_group_part){1, {0, len / 2}};
+    other->part[0] = (tw_group_part){1, {len / 2, len}};
     v->in.n_groups++;
 }
 

@@ -129,8 +129,7 @@ static inline void hand_mapping_of(joint_hand *h)
                               .n_levels = 1,
                               .level = &h->level,
                               .n_holds = 2,
-                              .hold = h->hold,
-                              .part_loop = -1};
+                              .hold = h->hold};
     h->buffer[0] = (tw_buffer){.memory = 1, .operand = 0, .offset = 0, .size = 8};
     h->buffer[1] = (tw_buffer){.memory = 1, .operand = 1, .offset = 8, .size = 4, .pool = 1};
     h->buffer[2] = (tw_buffer){.memory = 1, .operand = 1, .slot = 1, .offset = 12, .size = 4, .pool = 1};

@@ -133,7 +133,7 @@ static inline tw_box naive_whole(const tw_op *op)
 static inline tw_box naive_driver_whole(const naive *v)
 {
     tw_box box = naive_whole(naive_op(v, v->g->n_ops - 1));
-    if (v->g->part_loop >= 0) box.span[v->g->part_loop] = v->g->part;
+    for (int i = 0; i < v->g->n_parts; i++) box.span[v->g->part[i].loop] = v->g->part[i].span;
     return box;
 }
 

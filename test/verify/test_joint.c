@@ -98,8 +98,11 @@ static void lane_is_unknown(joint_hand *h) { h->buffer[0].lane = 1; }
 
 /* the mapping */
 static void operator_is_in_no_group(joint_hand *h) { h->in.n_groups = 0, h->in.n_buffers = 0; }
-static void part_is_missing(joint_hand *h) { h->group.part_loop = 0, h->group.part = (tw_span){0, 1}; }
-static void part_is_too_large(joint_hand *h) { h->group.part_loop = 0, h->group.part = (tw_span){0, 3}; }
+static void part_is_missing(joint_hand *h) { h->group.n_parts = 1, h->group.part[0] = (tw_group_part){0, {0, 1}}; }
+static void part_is_too_large(joint_hand *h)
+{
+    h->group.n_parts = 1, h->group.part[0] = (tw_group_part){0, {0, 3}};
+}
 static void operator_is_in_two_groups(joint_hand *h)
 {
     static tw_group_map twice[2];
@@ -312,7 +315,7 @@ TEST(every_damage_is_named)
         {buffers_change_places, "layout: buffer l1.a0 lies behind buffer l1.c0"},
         {lane_is_unknown, "layout: buffer l1.a0 has lane 1, it should be 0"},
         {operator_is_in_no_group, "operator 'matmul' is in no group"},
-        {part_is_missing, "the parts of loop 'm' of 'matmul' have 1 points, it has 2"},
+        {part_is_missing, "the parts of 'matmul' have 8 points, it has 16"},
         {part_is_too_large, "group 'g': its part 0..3 is none of a loop of 'matmul'"},
         {operator_is_in_two_groups, "operator 'matmul' is in 2 groups"},
         {dimension_is_unknown, "group 'g': 'matmul' has loop 'm' over a dimension that 'mac' does not have"},

@@ -177,8 +177,8 @@ static void two_write(two *t)
     for (int g = 0; g < 2; g++) {
         t->group[g] = h->group;
         t->group[g].name = g ? "right" : "left";
-        t->group[g].part_loop = 1;
-        t->group[g].part = (tw_span){g, g + 1};
+        t->group[g].n_parts = 1;
+        t->group[g].part[0] = (tw_group_part){1, {g, g + 1}};
         t->group[g].n_holds = 0;
         for (int b = 0; b < 3; b++)
             t->buffer[3 * g + b] = (tw_buffer){.memory = 1,

@@ -89,6 +89,7 @@ async function checkPrint(page, name, kind) {
 const TABS = {
   plan: ["Overview", "Timeline", "Tiles", "Tables", "What-if", "Compare"],
   network: ["Network", "Run", "Overview", "Timeline", "Tiles", "Tables", "What-if", "Compare"],
+  programs: ["Network", "Run", "Overview", "Timeline", "Tables", "What-if", "Compare"],
   compare: ["Compare", "Overview", "Tables"],
   groups: ["Overview", "Timeline", "Tables", "What-if", "Compare"],
 };
@@ -103,7 +104,8 @@ export async function checkPage(browser, report) {
   const data = lib.readPage(report.file);
   equal(await page.title(), data.title, `${name}: title`);
   const groups = Boolean(data.plans[0]?.doc.groups);
-  equal(await tabNames(page), TABS[groups ? "groups" : data.kind], `${name}: tabs`);
+  const kind = !groups ? data.kind : data.kind === "network" ? "programs" : "groups";
+  equal(await tabNames(page), TABS[kind], `${name}: tabs`);
   await checkTabsByMouse(page, name);
   await checkDarkAndNarrow(page, name);
   if (ONE_OF_A_KIND.includes(name)) {

@@ -8,6 +8,7 @@ import { check, checks, launch } from "./lib.mjs";
 import { checkCompare, checkFolded, checkNetwork, checkSecondPlan } from "./network.mjs";
 import { checkPage } from "./pages.mjs";
 import { checkCompareLooks, checkNetworkLooks, checkOverviewLooks } from "./looks.mjs";
+import { checkPrograms } from "./programs.mjs";
 import { makeReports } from "./reports.mjs";
 import { checkFrames, checkTimeline } from "./timeline.mjs";
 import { checkWhatIf } from "./whatif.mjs";
@@ -54,6 +55,7 @@ try {
     () => checkWalk(browser, reports.small, small),
     () => checkWindow(browser, reports.conv),
     () => checkNetwork(browser, reports.network),
+    () => checkPrograms(browser, reports.programs),
     () => checkFolded(browser, constants),
     () => checkCompare(browser, reports.compare, [kpu, reports.searched]),
     () => checkSecondPlan(browser, kpu, reports.searched),

@@ -31,6 +31,8 @@ const COMMANDS = {
   kpu: ["eval", "matmul:128x128x128,dtype=i8", "-m", "kpu", `--mapping=${example("06-kpu/mapping.yaml")}`],
   searched: ["plan", "matmul:128x128x128,dtype=i8", "-m", "kpu", "--explain"],
   network: ["plan", example("09-network/digits.onnx"), "-m", "snitch", "--dim=batch=1", "--core=snitch-note", "--explain", "--budget=20000"],
+  // a program of eight steps in two groups, and three steps by themselves
+  programs: ["plan", example("09-network/digits.onnx"), "-m", join(source, "test/networks/slow-dram.yaml"), "--dim=batch=1"],
   // ten nodes of eleven depend on constants alone
   constants: ["plan", join(source, "test/web/constants.onnx"), "-m", "kpu"],
   compare: ["compare", "kpu/plan.json", "searched/plan.json"],

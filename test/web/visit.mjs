@@ -3,7 +3,7 @@ import * as lib from "./lib.mjs";
 import { settle } from "./lib.mjs";
 export { settle };
 
-export const tabNames = (page) => page.$$eval("[role=tab]", (tabs) => tabs.map((tab) => tab.textContent));
+export const tabNames = (page) => page.$$eval("[role=tab]", (tabs) => tabs.filter((tab) => !tab.hidden).map((tab) => tab.textContent));
 export const openTab = (page) => page.$eval("[role=tab][aria-selected=true]", (tab) => tab.textContent);
 export const panel = (tab) => `[role=tabpanel][data-title="${tab}"]`;
 

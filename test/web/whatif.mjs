@@ -6,8 +6,10 @@ import { load, show } from "./visit.mjs";
 const CHANGES = 64; // half of them of plans in groups
 
 /** What can be changed, by the words in the names of fields; those of which a change was compared. */
-const KINDS = ["sizes", "tiles", "order", "buffers", "keep", "slide", "resident", "size", "cost"];
+const KINDS = ["sizes", "tiles", "buffers", "keep", "slide", "resident", "cost", "order", "size", "energy", "cut", "accumulate", "serpentine", "align", "placement", "prefetch", "pipelined", "channels", "count", "reuse", "launch"];
 const kinds = new Set();
+const tried = new Set();
+const kindOf = (field) => field.split(".").find((word) => KINDS.includes(word));
 
 /** Pseudo-random numbers, the same in every run. */
 function random(seed) {
@@ -67,39 +69,84 @@ async function checkDownload(page, side, name) {
   equal(readFileSync(file, "utf8"), await page.evaluate(() => window.lastFile), `${name}: the file that is downloaded`);
 }
 
-/** What the command says of the saved files. */
-async function commanded(page, { name, args: [, workload] }) {
+/** What the command says of the saved files; of a network the workload is one of them. */
+async function commanded(page, { name, args: [, given] }) {
   const [machine, mapping] = [await save(page, "machine", name), await save(page, "mapping", name)];
+  const workload = given.endsWith(".onnx") ? await save(page, "workload", name) : given;
   const { summary } = JSON.parse(tilewright(["eval", workload, "-m", machine, `--mapping=${mapping}`, "--no-verify", "--json"]).out);
   return { cycles: summary.cycles, energy: summary.energy_fj ?? 0 };
 }
 
-const readFields = (page) => page.$$eval("[data-field]", (inputs) => inputs.map((input) => [input.dataset.field, input.value]));
+/** Names, values and, of those that have some, words to choose from. */
+const readFields = (page) =>
+  page.$$eval("[data-field]", (inputs) => inputs.map((input) => [input.dataset.field, input.value, [...(input.options ?? [])].map((option) => option.value)]));
+
+/** Fills in a field, which may stand in a part that is folded. */
+async function enter(page, field, value) {
+  const input = page.locator(`[data-field="${field}"]`);
+  await input.evaluate((element) => {
+    for (let part = element.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+  });
+  if (await input.evaluate((element) => element.tagName === "SELECT")) await input.selectOption(value);
+  else await input.fill(value);
+}
 
 /** Makes a change and compares; what makes no plan is taken back. */
 async function change(page, report, field, value, next) {
-  await page.fill(`[data-field="${field}"]`, next);
+  await enter(page, field, next);
   const got = await answer(page);
   if (!got) {
-    await page.fill(`[data-field="${field}"]`, value);
+    await enter(page, field, value);
     await answer(page);
     return 0;
   }
   equal(got, await commanded(page, report), `${report.name}: '${field}' is '${next}', in the page and by the command`);
-  kinds.add(field.split(".").find((word) => KINDS.includes(word)));
+  kinds.add(kindOf(field));
   return 1;
+}
+
+function onceOther(kind, field, value, pick) {
+  if (kind === "order") return value.split(" ").reverse().join(" ");
+  if (kind === "size") return /^\d+$/.test(value) ? String(2 * Number(value)) : value;
+  if (["count", "launch"].includes(kind)) return String(Number(value || 1) + 1);
+  return kind === "energy" ? "7.5 pJ" : kind === "align" ? "32" : other(field, value, [], pick);
+}
+
+/** Each kind once, until a change of it made a plan. */
+async function changeOnce(page, report, pick) {
+  let made = 0;
+  for (const [field, value, words] of await readFields(page)) {
+    const kind = kindOf(field);
+    if (!kind || kinds.has(kind) || tried.has(`${report.name} ${kind}`)) continue;
+    if (kind === "size" && !/^\d+$/.test(value)) continue; // unlimited
+    tried.add(`${report.name} ${kind}`);
+    const next = words.length ? words.find((word) => word !== value && word !== "") : onceOther(kind, field, value, pick);
+    if (next && next !== value) made += await change(page, report, field, value, next);
+  }
+  return made;
+}
+
+/** A cost of another kind, with other fields. */
+async function changeCost(page, report) {
+  const select = page.locator("[data-cost]").first();
+  if (!(await select.count())) return;
+  const [value, next] = await select.evaluate((element) => [element.value, [...element.options].map((option) => option.value).find((other) => other !== element.value)]);
+  await select.selectOption(next);
+  const got = await answer(page);
+  if (got) equal(got, await commanded(page, report), `${report.name}: a cost is '${next}' instead of '${value}', in the page and by the command`);
+  if (got) kinds.add("kind of cost");
 }
 
 /** Changes fields one after the other: what slides or stays is let go, the rest is drawn. */
 async function changeFields(page, report, seed, wanted) {
   const pick = random(seed);
-  let made = 0;
+  let made = await changeOnce(page, report, pick);
   for (const [field, value] of await readFields(page))
     if (value && /\.(slide|resident)\./.test(field)) made += await change(page, report, field, value, "");
   for (let tries = 0; made < wanted && tries < 6 * wanted; tries++) {
     const fields = await readFields(page);
-    const [field, value] = fields[pick(fields.length)];
-    const next = other(field, value, orderOf(fields, field), pick);
+    const [field, value, words] = fields[pick(fields.length)];
+    const next = words.length ? words[pick(words.length)] : other(field, value, orderOf(fields, field), pick);
     if (next !== value) made += await change(page, report, field, value, next);
   }
   return made;
@@ -123,17 +170,19 @@ async function checkLast(page, name, before) {
   check(disabled, `${name}: nothing can be saved while the answer is awaited`);
   await page.click("[data-do=reset]");
   equal((await answer(page))?.cycles, before.cycles, `${name}: a reset during a search`);
-  equal(await page.$$eval("input.changed", (list) => list.length), 0, `${name}: fields that a reset leaves changed`);
+  equal(await page.$$eval(".fields .changed", (list) => list.length), 0, `${name}: fields that a reset leaves changed`);
 }
 
 /** Returns how many changes were compared. */
 async function checkReport(browser, report, seed, wanted) {
   const { name } = report;
   const { page, context, problems } = await load(browser, report, { prepare: watchFiles });
-  const before = readJson(report.folder, "plan.json").summary;
+  const doc = readJson(report.folder, "plan.json");
+  const before = doc.programs ? doc.programs[0] : doc.summary;
   await show(page, "What-if");
   equal(await answer(page), { cycles: before.cycles, energy: before.energy_fj ?? 0 }, `${name}: what-if begins with the plan`);
   const made = await changeFields(page, report, seed, wanted);
+  await changeCost(page, report);
   await page.click("[data-do=reset]");
   equal((await answer(page))?.cycles, before.cycles, `${name}: reset`);
   await checkLast(page, name, before);
@@ -142,7 +191,7 @@ async function checkReport(browser, report, seed, wanted) {
   check(best && best.cycles <= before.cycles, `${name}: a search in the page finds ${best?.cycles} cycles, the report has ${before.cycles}`);
   equal(best, await commanded(page, report), `${name}: what was found in the page, by the command`);
   for (const side of ["machine", "mapping"]) await checkDownload(page, side, name);
-  await page.fill(`[data-field="${await limited(page)}"]`, "1");
+  await enter(page, await limited(page), "1");
   check((await answer(page)) === null && /short by|too small|does not fit/.test(await page.textContent(".results .messages")), `${name}: what does not fit is said`);
   equal(problems, [], `${name}: what-if asks for nothing and complains of nothing`);
   await context.close();
@@ -154,6 +203,6 @@ export async function checkWhatIf(browser, reports) {
   const made = await Promise.all(reports.map((report, i) => checkReport(browser, report, 77 + i, each)));
   const sum = made.reduce((a, b) => a + b, 0);
   check(sum >= CHANGES, `${sum} changes were compared`);
-  const missing = KINDS.filter((kind) => !kinds.has(kind));
+  const missing = [...KINDS, "kind of cost"].filter((kind) => !kinds.has(kind));
   equal(missing, [], "kinds of fields of which no change was compared");
 }

@@ -49,16 +49,16 @@ export interface Selection {
 
 export interface App {
   readonly page: PageData;
-  readonly plan: PlanData; // at hand: of a network, the layer that was chosen
+  readonly plan: PlanData; // at hand: of a network, the program or layer that was chosen
   readonly trace: Trace | null;
   readonly axis: Axis;
   readonly selection: Selection;
   /** Shows a view by its name, "Timeline". */
   open(view: string): void;
-  /** Network: another layer's plan, by its number in page.plans. */
+  /** Network: the plan of another program or layer, by its number in page.plans. */
   choosePlan(plan: number): Promise<void>;
-  /** Of a whole network: the plan of an operator of its trace. */
-  openOperator?(op: number): void;
+  /** Of a whole network: the plan of a turn of its trace. */
+  openTurn?(turn: number): void;
   /** Draws what is visible in the next frame. */
   redraw(): void;
   /** Whether an element needs to be drawn now: it is in sight, or nothing has changed for a while. */

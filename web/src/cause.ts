@@ -22,11 +22,11 @@ export function causeOf(trace: Trace, flow: Flow, e: number): number {
   return latest.event;
 }
 
-/** Events from the first cycle to the last, each of which starts when the one before lets it; operators that follow each other
- *  have a chain each. */
+/** Events from the first cycle to the last, each of which starts when the one before lets it; operators and programs that follow each
+ *  other have a chain each. */
 export function criticalPath(trace: Trace, flow: Flow): Uint32Array {
-  const { groups, ops } = trace.head;
-  const spans = groups ? [{ first: 0, n: trace.n }] : ops;
+  const { groups, ops, chains } = trace.head;
+  const spans = chains ?? (groups ? [{ first: 0, n: trace.n }] : ops);
   return Uint32Array.from(spans.flatMap(({ first, n }) => chain(trace, flow, first, Math.min(trace.n, first + n))));
 }
 

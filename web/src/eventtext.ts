@@ -21,7 +21,7 @@ export function eventFacts(trace: Trace, e: number): Fact[] {
     { key: "tile", title: "tile", value: trace.label(e) },
     { key: "op", title: "instruction", value: kind.op, show: what },
     { key: "operator", title: "operator", value: op.name },
-    ...(head.groups ? [{ key: "group", title: "group", value: head.groups[op.group!] }] : []),
+    ...(op.group === undefined ? [] : [{ key: "group", title: "group", value: head.groups![op.group] }]),
     { key: "track", title: "engine", value: head.tracks[kind.track].name },
   ];
   if (kind.from >= 0 || kind.to >= 0) {
@@ -38,7 +38,7 @@ export function eventFacts(trace: Trace, e: number): Fact[] {
   if (trace.gap[e] > 0) {
     facts.push(cycles("waited", "waited", trace.gap[e]), { key: "wait", title: "because", value: WAITS[trace.wait[e]], show: whyText(trace, e) });
   }
-  if (!head.groups) facts.push({ key: "box", title: "loops", value: boxText(trace, e) });
+  if (op.group === undefined) facts.push({ key: "box", title: "loops", value: boxText(trace, e) });
   return facts;
 }
 

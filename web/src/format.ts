@@ -7,9 +7,11 @@ export interface PageData {
   version: number;
   kind: "plan" | "network" | "compare";
   title: string; // "matmul on kpu"
-  /** plan: one; network: one per different layer that has a plan; compare: two. */
+  /** plan: one; network: one per program, then one per different layer that has a plan; compare: two. */
   plans: PlanData[];
   network: NetworkDoc | null; // plan.json of a network
+  /** Of a network, as those of a plan: about the layer or program that takes longest. */
+  hints?: RemedyDoc[];
   costs: CostsDoc | null; // costs.json of a network on several machines
 }
 
@@ -19,6 +21,8 @@ export interface PlanData {
   trace: TraceHead | null; // null: the file has no events
   /** Of a network: the layer's number in its document, otherwise -1. */
   layer: number;
+  /** Of a network: which of the programs in its document it is; missing: none. */
+  program?: number;
   /** Changes that help, each simulated: what the first screen of the command says, where nobody asked for more. */
   hints?: RemedyDoc[];
   /** What it was made of, as files that the command reads; missing in comparisons. */
@@ -332,6 +336,8 @@ export interface TraceHead {
   tracks: { engine: number; unit: number; lane: number; level: number; name: string }[]; // in the order of rows
   ops: TraceOp[];
   groups?: string[]; // names, where operators run in groups side by side
+  turns?: Turn[]; // of a whole network, as `chains`: what stands above the rows
+  chains?: { first: number; n: number }[]; // events that follow each other, with a critical path each
   kinds: EventKind[];
   columns: { name: string; n: number; bytes: number; raw: number }[];
 }
@@ -366,6 +372,12 @@ export interface TraceOp {
   cut: number[]; // loops that some level cuts: columns index0, index1, .. are about these
   first_buffer: number;
   buffers: { memory: number; operands: number[]; slot: number; offset: number; size: number }[];
+}
+/** What runs, one after the other. */
+export interface Turn {
+  name: string;
+  start: number; // cycle
+  cycles: number;
 }
 /** What events have in common. */
 export interface EventKind {

@@ -2,7 +2,7 @@
 import { el, sizeCanvas } from "./dom";
 import type { EventKind } from "./format";
 import { lookOf, type Look } from "./mix";
-import { operandFill, waitFill, WAIT_NAMES, type Form, type Wait } from "./theme";
+import { OPERANDS, operandFill, waitFill, WAIT_NAMES, type Form, type Wait } from "./theme";
 import type { Trace } from "./trace";
 
 const SWATCH = 14; // pixels
@@ -10,8 +10,9 @@ const FORMS: Form[] = ["moved", "partial", "solid", "nested"];
 const WORDS: Record<Form, string> = { moved: "", partial: "partial sums of", solid: "computed", nested: "tiles of" };
 
 export function legendItems(trace: Trace, waits: Wait[]): HTMLLIElement[] {
+  const { groups } = trace.head;
   return [
-    ...looksOf(trace).map(({ text, hue, form }) => item(text, (c) => operandFill(c, hue, form))),
+    ...(groups && groups.length > OPERANDS ? looksOfMany() : looksOf(trace)).map(({ text, hue, form }) => item(text, (c) => operandFill(c, hue, form))),
     ...waits.map((wait) => item(WAIT_NAMES[wait], (c) => waitFill(c, wait))),
   ];
 }
@@ -22,6 +23,12 @@ function item(text: string, fill: (c: CanvasRenderingContext2D) => CanvasPattern
   c.fillStyle = fill(c);
   c.fillRect(0, 0, SWATCH, SWATCH);
   return el("li", {}, [canvas, text]);
+}
+
+/** Where there are more groups than colours, only that can be told. */
+function looksOfMany(): (Look & { text: string })[] {
+  const words: [Form, string][] = [["moved", "moved, a colour per group in turn"], ["solid", "computed, the same darker"]];
+  return words.map(([form, text]) => ({ hue: 0, form, text }));
 }
 
 /** The looks that occur, with the names of the operands that have them. */
@@ -41,8 +48,8 @@ function looksOf(trace: Trace): (Look & { text: string })[] {
 /** What has the colour: the operand; of groups the group or, of a single one, the operator. */
 function nameOf({ head }: Trace, kind: EventKind): string {
   const op = head.ops[kind.operator];
-  if (!head.groups) return op.operands[kind.operand]?.name ?? "?";
-  const name = head.groups.length > 1 ? head.groups[op.group!] : op.name;
+  if (op.group === undefined) return op.operands[kind.operand]?.name ?? "?";
+  const name = head.groups!.length > 1 ? head.groups![op.group] : op.name;
   return kind.op === "exec" ? name : `moved for ${name}`;
 }
 

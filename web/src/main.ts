@@ -1,9 +1,10 @@
 // The page: reads what tilewright put into it, chooses the tabs, and hands over to the shell.
 import "./style.css";
 import { el } from "./dom";
-import { readPage, type PageData } from "./format";
+import { readPage, type PageData, type PlanData } from "./format";
 import { Core } from "./core";
 import { attachKeys, helpDialog } from "./keys";
+import type { MakeView } from "./app";
 import { errorText, Shell, type Tab } from "./shell";
 import { setTheme } from "./theme";
 import { buffers } from "./views/buffers";
@@ -18,37 +19,28 @@ import { tables } from "./views/tables";
 import { walk } from "./views/walk";
 import { whatif } from "./views/whatif";
 
-const OVERVIEW: Tab = { name: "Overview", make: [overview], timed: false, lasting: false };
-const TIMELINE: Tab = { name: "Timeline", make: [gantt, buffers, counters], timed: true, lasting: false };
-const TILES: Tab = { name: "Tiles", make: [walk], timed: true, lasting: false };
-const TABLES: Tab = { name: "Tables", make: [tables], timed: false, lasting: false };
-const GROUPS: Tab = { name: "Overview", make: [groups], timed: false, lasting: false };
-const ENGINES: Tab = { name: "Timeline", make: [gantt], timed: true, lasting: false };
-const NETWORK: Tab = { name: "Network", make: [network], timed: false, lasting: true };
-const RUN: Tab = { name: "Run", make: [run], timed: false, lasting: true };
-const WHATIF: Tab = { name: "What-if", make: [whatif], timed: false, lasting: false };
-const COMPARE: Tab = { name: "Compare", make: [compare], timed: false, lasting: true };
+/** Operators that run in groups side by side have views of their own, and some views are not for them. */
+const either = (one: MakeView[], ofGroups: MakeView[]) => (plan: PlanData) => (plan.doc.groups ? ofGroups : one);
+const always = (view: MakeView) => () => [view];
 
-/** Where the planner is in the page and the plan's files are. */
-function changeTab(page: PageData): Tab[] {
-  return Core.isHere && page.plans.some((p) => p.files) ? [WHATIF] : [];
-}
+const OVERVIEW: Tab = { name: "Overview", make: either([overview], [groups]), timed: false, lasting: false };
+const TIMELINE: Tab = { name: "Timeline", make: either([gantt, buffers, counters], [gantt]), timed: true, lasting: false };
+const TILES: Tab = { name: "Tiles", make: either([walk], []), timed: true, lasting: false };
+const TABLES: Tab = { name: "Tables", make: always(tables), timed: false, lasting: false };
+const NETWORK: Tab = { name: "Network", make: always(network), timed: false, lasting: true };
+const RUN: Tab = { name: "Run", make: always(run), timed: false, lasting: true };
+const WHATIF: Tab = { name: "What-if", make: (plan) => (plan.files ? [whatif] : []), timed: false, lasting: false };
+const COMPARE: Tab = { name: "Compare", make: always(compare), timed: false, lasting: true };
 
-/** Views of operators that run side by side. Where another plan has none, what both have. */
-function groupTabs(page: PageData): Tab[] {
-  const both = page.plans.every((p) => p.doc.groups);
-  const timed = both && page.plans.some((plan) => plan.trace) ? [ENGINES] : [];
-  const plan = [...(both ? [GROUPS] : []), ...timed, TABLES, ...(both ? changeTab(page) : [])];
-  return page.kind === "compare" ? [COMPARE, ...plan] : [...plan, COMPARE];
-}
-
-/** Views of a plan; two networks that are compared are no plans. */
+/** Views of the page and of its plans; two networks that are compared are no plans. */
 function tabsOf(page: PageData): Tab[] {
-  if (page.plans.some((p) => p.doc.groups)) return groupTabs(page);
-  const timed = page.plans.some((plan) => plan.trace) ? [TIMELINE, TILES] : [];
-  const plan = page.plans.length && page.plans.every((p) => p.doc.ops) ? [OVERVIEW, ...timed, TABLES, ...changeTab(page)] : [];
-  if (page.kind === "network") return [NETWORK, ...(timed.length ? [RUN] : []), ...plan, COMPARE];
-  return page.kind === "compare" ? [COMPARE, ...plan] : [...plan, COMPARE];
+  const { plans, kind } = page;
+  const isOfPlans = plans.length > 0 && plans.every((plan) => plan.doc.ops);
+  const timed = plans.some((plan) => plan.trace);
+  const all = [OVERVIEW, ...(timed ? [TIMELINE, TILES] : []), TABLES, ...(Core.isHere ? [WHATIF] : [])];
+  const plan = isOfPlans ? all.filter((tab) => plans.some((of) => tab.make(of).length)) : [];
+  if (kind === "network") return [NETWORK, ...(timed ? [RUN] : []), ...plan, COMPARE];
+  return kind === "compare" ? [COMPARE, ...plan] : [...plan, COMPARE];
 }
 
 // ---- head ----
@@ -78,13 +70,19 @@ function themeToggle(): { button: HTMLButtonElement; toggle: () => void; onChang
   return { button, toggle, onChange: (f) => listeners.push(f) };
 }
 
-/** Of a network the layers that have a plan, of a comparison its two. */
+/** Of a network its programs and the layers that have a plan, of a comparison its two. */
 function planChooser(shell: Shell): HTMLElement | null {
   const { plans } = shell.page;
   if (plans.length < 2) return null;
   const options = plans.map((plan, i) => el("option", { value: i }, [plan.name]));
-  const select = el("select", { onchange: () => void shell.choosePlan(Number(select.value)) }, options);
-  const label = el("label", {}, [shell.page.kind === "network" ? "layer " : "plan ", select]);
+  const isProgram = (i: number) => plans[i].program !== undefined;
+  const part = (label: string, program: boolean) => {
+    const some = options.filter((_, i) => isProgram(i) === program);
+    return some.length ? [el("optgroup", { label }, some)] : [];
+  };
+  const listed = plans.some((_, i) => isProgram(i)) ? [...part("as planned", true), ...part("layers by themselves", false)] : options;
+  const select = el("select", { onchange: () => void shell.choosePlan(Number(select.value)) }, listed);
+  const label = el("label", {}, [shell.page.kind !== "network" || listed !== options ? "plan " : "layer ", select]);
   shell.onChoice(() => {
     select.value = String(plans.indexOf(shell.plan));
     label.hidden = !shell.ofOnePlan;

@@ -5,7 +5,7 @@
 // shows. All of one event stands side by side: a pixel costs one place in memory, not one per class.
 import type { EventKind, TraceHead } from "./format";
 import { lastUpTo } from "./series";
-import { hueOf, type Form, type Wait } from "./theme";
+import { hueOf, OPERANDS, type Form, type Wait } from "./theme";
 import type { Trace, TrackIndex } from "./trace";
 
 /** How an event looks. */
@@ -17,12 +17,13 @@ export interface Look {
 export function lookOf(head: TraceHead, kind: EventKind): Look {
   const executes = kind.op === "exec" || kind.op === "sum";
   const form = kind.nested ? "nested" : kind.partial ? "partial" : executes ? "solid" : "moved";
-  return { hue: head.groups ? hueOfGroup(head, kind) : hueOf(head.ops[kind.operator].operands, kind.operand), form };
+  const { group, operands } = head.ops[kind.operator];
+  return { hue: group === undefined ? hueOf(operands, kind.operand) : hueOfGroup(head, kind, group), form };
 }
 
-/** A colour per group; where there is only one, per operator. */
-function hueOfGroup(head: TraceHead, kind: EventKind): number {
-  return head.groups!.length > 1 ? head.ops[kind.operator].group! : kind.operator;
+/** A colour per group; where there is only one, per operator. There are no more than these: what looks alike is one class of a track. */
+function hueOfGroup(head: TraceHead, kind: EventKind, group: number): number {
+  return (head.groups!.length > 1 ? group : kind.operator) % OPERANDS;
 }
 
 export const REASONS: Wait[] = ["data", "credit", "port", "row"];

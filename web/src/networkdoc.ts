@@ -1,5 +1,5 @@
 // The documents of a network, as far as the page reads them: docs/json.md, "Networks" and "Cost tables".
-import type { LossesDoc, RemedyDoc } from "./format";
+import type { GroupDoc, LossesDoc, RemedyDoc } from "./format";
 
 export interface Network {
   network: string;
@@ -21,8 +21,9 @@ export interface Network {
     layers_within_1_percent: number;
     groups?: number; // all of these are missing in older documents
     off_chip?: number;
-    layers?: { cycles: number; bound: number; energy_fj: number }; // the same steps layer by layer
+    layers?: { cycles: number; bound: number; energy_fj: number; losses?: LossesDoc }; // the same steps layer by layer
   };
+  checked_commands?: number; // of programs, where nothing was run
   programs?: Program[]; // steps that are one program each; missing in older documents
   undescribed: { op: string; count: number; why: string }[];
   folded: { node: string; op: string; into: string }[];
@@ -36,7 +37,17 @@ export interface Program {
   first_step: number;
   steps: number;
   cycles: number;
-  groups: { name: string; operators: { name: string }[]; cuts: { loop: string; count: number | null; size: number | null }[]; points: number; points_once: number; saved_bytes: number }[];
+  energy_fj?: number; // these are missing in older documents
+  commands?: number;
+  bottleneck?: string;
+  groups: ProgramGroup[];
+}
+/** As in a plan of groups, and what it is compared with. */
+export interface ProgramGroup extends GroupDoc {
+  cycles?: number; // of the program's time
+  energy_fj?: number;
+  layers_cycles?: number | null;
+  layers_energy_fj?: number | null;
 }
 export interface Step {
   name: string;

@@ -1,6 +1,6 @@
-// The run of a network as one strip: a piece per step, as wide as its cycles, in the colour of its kind of operator.
+// The run of a network as one strip: a piece per group or step, as wide as its cycles, in the colour of its kind of operator.
 import { el, sizeCanvas } from "./dom";
-import { briefNames, shortName, type Step } from "./networkdoc";
+import { briefNames, shortName } from "./networkdoc";
 import { digits, percent } from "./numbers";
 import { inkOn, mix, operandColor, theme } from "./theme";
 import { attachTip } from "./tip";
@@ -9,6 +9,13 @@ import { upperBound } from "./trace";
 const HEIGHT = 46;
 const KINDS = 6; // colours; the rest is "others"
 
+/** A piece of it. */
+export interface StripPiece {
+  name: string;
+  op: string; // what its colour tells
+  output: string; // what it is, in the tip
+  cycles?: number;
+}
 interface Kind {
   op: string;
   cycles: number;
@@ -25,7 +32,7 @@ export class RunStrip {
   private chosen = -1;
 
   constructor(
-    private readonly steps: Step[],
+    private readonly steps: StripPiece[],
     open: (step: number) => void,
   ) {
     this.ends = new Float64Array(steps.length);
@@ -57,7 +64,7 @@ export class RunStrip {
     const cost = `${digits(cycles)} cycles, ${percent(cycles / this.total)}`;
     return [el("b", {}, [step.name]), `${i}: ${step.op}, ${step.output}`, cost];
   }
-  private colorOf(step: Step): string {
+  private colorOf(step: StripPiece): string {
     const kind = this.kinds.find((k) => k.op === step.op);
     return kind ? operandColor(kind.color) : theme().muted;
   }
@@ -82,7 +89,7 @@ export class RunStrip {
     this.drawLegend();
   }
 
-  private write(c: CanvasRenderingContext2D, step: Step, ground: string, from: number, to: number) {
+  private write(c: CanvasRenderingContext2D, step: StripPiece, ground: string, from: number, to: number) {
     c.save();
     c.beginPath();
     c.rect(from, 0, to - from - 2, HEIGHT);
@@ -110,7 +117,7 @@ export class RunStrip {
 }
 
 /** The kinds of operators that take most cycles. */
-function kindsOf(steps: Step[]): Kind[] {
+function kindsOf(steps: StripPiece[]): Kind[] {
   const cycles = new Map<string, number>();
   for (const step of steps) if (step.cycles) cycles.set(step.op, (cycles.get(step.op) ?? 0) + step.cycles);
   const order = [...cycles].sort((a, b) => b[1] - a[1]).slice(0, KINDS);

@@ -1,96 +1,147 @@
-// The events of a whole network: those of its steps one after the other, each shifted to where its step begins. Equal layers
-// have one plan, whose events then stand there several times.
-import type { EventKind, PageData, TraceHead, TraceOp } from "./format";
+// The events of a whole network: those of its programs, and between them of steps by the plans of their layers, one after the other,
+// each shifted to where it begins. Equal layers have one plan, whose events then stand there several times.
+import type { EventKind, PageData, TraceHead, TraceOp, Turn } from "./format";
 import { briefNames, type Network } from "./networkdoc";
-import { Trace, type TraceArrays } from "./trace";
+import { Trace, turnsOf, type TraceArrays } from "./trace";
 
 const MOST_EVENTS = 2 ** 21; // as many as the page takes of one plan
 
-/** A step with a time: the plan of its layer, and when it begins. */
+/** A program, or a step that has a time: its plan, and when it begins. */
 export interface Piece {
-  step: number;
+  name: string;
+  step: number; // the first
+  steps: number;
   plan: number; // of the page, -1: none
   start: number; // cycle
   cycles: number;
 }
 
-/** The steps that take time, in the order in which they run. */
+/** What takes time, in the order in which it runs. */
 export function piecesOf(page: PageData): Piece[] {
-  const { steps } = page.network as Network;
+  const { steps, programs = [] } = page.network as Network;
+  const names = briefNames(steps.map((step) => step.name));
   const pieces: Piece[] = [];
   let start = 0;
-  steps.forEach(({ layer, cycles }, step) => {
-    if (!cycles) return;
-    pieces.push({ step, plan: layer === undefined ? -1 : page.plans.findIndex((plan) => plan.layer === layer), start, cycles });
-    start += cycles;
-  });
+  const add = (piece: Omit<Piece, "start">) => {
+    if (piece.cycles) pieces.push({ ...piece, start });
+    start += piece.cycles;
+    return piece.steps;
+  };
+  for (let step = 0; step < steps.length; ) {
+    const p = programs.findIndex((program) => program.first_step === step);
+    const { layer, cycles = 0 } = steps[step];
+    if (p >= 0) {
+      const plan = page.plans.findIndex(({ program }) => program === p);
+      step += add({ name: page.plans[plan]?.name ?? "program", step, steps: programs[p].steps, plan, cycles: programs[p].cycles });
+    } else {
+      const plan = layer === undefined ? -1 : page.plans.findIndex((of) => of.layer === layer);
+      step += add({ name: names.get(steps[step].name)!, step, steps: 1, plan, cycles });
+    }
+  }
   return pieces;
 }
 
-/** null: no layer has events, or they are of machines with groups, whose labels are of another kind. */
+/** null: no plan has events. */
 export async function readRun(page: PageData): Promise<Trace | null> {
   const pieces = piecesOf(page);
-  const heads = page.plans.map((plan) => plan.trace);
-  if (!heads.some((head) => head) || heads.some((head) => head?.groups)) return null;
   const traces = new Map<number, Trace>();
   for (const plan of new Set(pieces.map((piece) => piece.plan))) {
-    const head = heads[plan];
+    const head = page.plans[plan]?.trace;
     if (head) traces.set(plan, await Trace.read(plan, head));
   }
-  return new Joiner(page, pieces, traces).trace();
+  return traces.size ? new Joiner(pieces, traces).trace() : null;
+}
+
+/** The plan of each turn of the trace. */
+export function planOfTurn(page: PageData, turn: Turn): number {
+  return piecesOf(page).find(({ start, cycles }) => start + cycles > turn.start)?.plan ?? -1;
 }
 
 class Joiner {
   private readonly head: TraceHead;
-  private readonly shown: { piece: Piece; trace: Trace }[] = [];
-  private readonly names: Map<string, string>;
+  private readonly shown: { piece: Piece; trace: Trace; firstBuffer: number }[] = [];
+  private readonly turns: Turn[] = [];
+  private readonly chains: { first: number; n: number }[] = [];
+  private buffers = 0;
 
   constructor(
-    private readonly page: PageData,
     pieces: Piece[],
     private readonly traces: Map<number, Trace>,
   ) {
-    this.names = briefNames((page.network as Network).steps.map((step) => step.name));
-    const first = [...traces.values()][0].head;
+    const heads = [...traces.values()].map((trace) => trace.head);
+    const named = <T extends { name: string }>(of: (head: TraceHead) => T[]) => uniqueBy(heads.flatMap(of), ({ name }) => name);
     const last = pieces[pieces.length - 1];
-    const tracks = uniqueBy([...traces.values()].flatMap((trace) => trace.head.tracks), (track) => track.name);
-    this.head = { ...first, n: 0, instructions: 0, complete: true, end: last.start + last.cycles, tracks, ops: [], kinds: [], columns: [] };
-    for (const piece of pieces) this.addHead(piece);
+    this.head = {
+      ...heads[0],
+      n: 0,
+      instructions: 0,
+      complete: true,
+      end: last.start + last.cycles,
+      memories: named((head) => head.memories),
+      engines: named((head) => head.engines),
+      tracks: named((head) => head.tracks),
+      ops: [],
+      groups: heads.some(({ groups }) => groups) ? [] : undefined,
+      turns: this.turns,
+      chains: this.chains,
+      kinds: [],
+      columns: [],
+    };
+    for (const head of heads) for (const track of head.tracks) this.renumber(track.name, head.engines[track.engine]?.name);
+    for (const piece of pieces) this.add(piece);
   }
 
-  private addHead(piece: Piece) {
+  /** Engines may have other numbers in other plans. */
+  private renumber(track: string, engine: string | undefined) {
+    const t = this.head.tracks.findIndex(({ name }) => name === track);
+    if (engine !== undefined) this.head.tracks[t] = { ...this.head.tracks[t], engine: place(this.head.engines, engine) };
+  }
+
+  private add(piece: Piece) {
     const trace = this.traces.get(piece.plan);
     const { head } = this;
-    const name = this.names.get((this.page.network as Network).steps[piece.step].name)!;
+    head.instructions += trace?.head.instructions ?? 0;
     if (!trace || head.n + trace.n > MOST_EVENTS) {
-      head.instructions += trace?.head.instructions ?? 0;
       head.complete &&= !trace;
-      return void head.ops.push(this.emptyOp(piece, name));
+      head.ops.push(this.emptyOp(piece));
+      return void this.turns.push({ name: piece.name, start: piece.start, cycles: piece.cycles });
     }
-    const { ops, kinds, tracks } = trace.head;
-    const trackOf = tracks.map((track) => head.tracks.findIndex((t) => t.name === track.name));
-    const firstOp = head.ops.length;
-    const firstBuffer = this.buffers;
+    this.addHead(piece, trace);
+    this.shown.push({ piece, trace, firstBuffer: this.buffers });
+    this.buffers += Math.max(0, ...trace.head.ops.map((op) => op.first_buffer + op.buffers.length));
+    head.n += trace.n;
+    head.complete &&= trace.head.complete;
+  }
+
+  private addHead(piece: Piece, { head: of, n }: Trace) {
+    const { head } = this;
+    const [firstOp, firstGroup] = [head.ops.length, head.groups?.length ?? 0];
+    const trackOf = of.tracks.map(({ name }) => place(head.tracks, name));
+    const memoryOf = (m: number) => (m < 0 ? m : place(head.memories, of.memories[m].name));
     const moved = (op: TraceOp): TraceOp => ({
       ...op,
-      name: ops.length > 1 ? `${name}: ${op.name}` : name,
+      name: of.groups ? op.name : of.ops.length > 1 ? `${piece.name}: ${op.name}` : piece.name,
+      ...(op.group === undefined ? {} : { group: firstGroup + op.group }),
       first: head.n + op.first,
       start: piece.start + op.start,
       ready: piece.start + op.ready,
-      first_buffer: firstBuffer + op.first_buffer,
+      first_buffer: this.buffers + op.first_buffer,
+      buffers: op.buffers.map((buffer) => ({ ...buffer, memory: memoryOf(buffer.memory) })),
     });
-    head.ops.push(...ops.map(moved));
-    head.kinds.push(...kinds.map((kind): EventKind => ({ ...kind, track: trackOf[kind.track], operator: firstOp + kind.operator })));
-    head.n += trace.n;
-    head.instructions += trace.head.instructions;
-    head.complete &&= trace.head.complete;
-    this.shown.push({ piece, trace });
+    const ops = of.ops.map(moved);
+    head.ops.push(...ops);
+    head.groups?.push(...(of.groups ?? []));
+    head.kinds.push(
+      ...of.kinds.map(
+        (kind): EventKind => ({ ...kind, track: trackOf[kind.track], operator: firstOp + kind.operator, from: memoryOf(kind.from), to: memoryOf(kind.to) }),
+      ),
+    );
+    this.chains.push(...(of.groups ? [{ first: head.n, n }] : ops));
+    const inside = of.groups ? turnsOf(of).map((turn) => ({ ...turn, start: piece.start + turn.start })) : ops;
+    this.turns.push(...(inside.length ? inside : [{ name: piece.name, start: piece.start, cycles: piece.cycles }]));
   }
 
-  private get buffers(): number {
-    return Math.max(0, ...this.head.ops.slice(-8).map((op) => op.first_buffer + op.buffers.length));
-  }
-  private emptyOp({ start, cycles }: Piece, name: string): TraceOp {
+  private emptyOp({ name, start, cycles }: Piece): TraceOp {
     const at = { first: this.head.n, n: 0, start, ready: start, cycles, first_buffer: this.buffers };
     return { name, compute: "", rate: null, loops: [], operands: [], levels: [], cut: [], buffers: [], ...at };
   }
@@ -115,10 +166,7 @@ class Joiner {
       index: Array.from({ length: width }, () => new Int32Array(n)),
     };
     const at = { event: 0, kind: 0, source: 0, freed: 0 };
-    for (const { piece, trace } of this.shown) {
-      const op = this.head.ops.findIndex((o) => o.first === at.event && o.n > 0);
-      copyEvents(out, trace, at, piece.start, op < 0 ? 0 : this.head.ops[op].first_buffer);
-    }
+    for (const { piece, trace, firstBuffer } of this.shown) copyEvents(out, trace, at, piece.start, firstBuffer);
     return Trace.fromArrays(this.head, out);
   }
 }
@@ -151,6 +199,11 @@ function copyEvents(out: TraceArrays, trace: Trace, at: { event: number; kind: n
   at.kind += trace.head.kinds.length;
   at.source += trace.source.length;
   at.freed += trace.freed.length;
+}
+
+/** Where something of this name stands. */
+function place(all: { name: string }[], name: string): number {
+  return all.findIndex((item) => item.name === name);
 }
 
 function uniqueBy<T>(items: T[], key: (item: T) => string): T[] {

@@ -10,7 +10,8 @@ import { Trace } from "./trace";
 /** A tab: one or more views below each other. */
 export interface Tab {
   name: string;
-  make: MakeView[];
+  /** Its views of a plan; none: such a plan has no such tab. */
+  make(plan: PlanData): MakeView[];
   /** Drawn from events: made when they have been decoded. */
   timed: boolean;
   /** Is about the page and not about one plan: kept when another plan is chosen. */
@@ -67,6 +68,7 @@ export class Shell implements App {
     this.usePlan(null);
     this.panels = tabs.map((tab, i) => this.addPanel(tab, i));
     this.shown = this.panels[0];
+    this.offerTabs();
     this.tablist.addEventListener("keydown", (event) => this.moveFocus(event));
     new ResizeObserver(() => this.resize()).observe(this.main);
     addEventListener("resize", () => this.redraw()); // the height of the window counts, too
@@ -105,8 +107,9 @@ export class Shell implements App {
   private moveFocus(event: KeyboardEvent) {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!step) return;
-    const n = this.panels.length;
-    const next = this.panels[(this.panels.indexOf(this.shown) + step + n) % n];
+    const there = this.panels.filter((panel) => !panel.button.hidden);
+    const n = there.length;
+    const next = there[(there.indexOf(this.shown) + step + n) % n];
     this.open(next.tab.name);
     next.button.focus();
   }
@@ -115,10 +118,10 @@ export class Shell implements App {
 
   open(view: string): void {
     const panel = this.panels.find((p) => p.tab.name.toLowerCase() === view.toLowerCase());
-    if (!panel) return;
+    if (!panel || panel.button.hidden) return;
     this.shown = panel;
     for (const p of this.panels) {
-      p.host.hidden = p !== panel && !this.printing;
+      p.host.hidden = p.button.hidden || (p !== panel && !this.printing);
       p.button.setAttribute("aria-selected", String(p === panel));
       p.button.tabIndex = p === panel ? 0 : -1;
     }
@@ -133,9 +136,8 @@ export class Shell implements App {
     this.plan = plan;
     this.usePlan(null);
     for (const panel of this.panels) if (!panel.tab.lasting) this.empty(panel);
-    this.tellChoice();
-    this.make(this.shown);
-    this.redraw();
+    this.offerTabs();
+    this.open(this.shown.button.hidden ? "Overview" : this.view);
     return this.decode();
   }
 
@@ -182,6 +184,11 @@ export class Shell implements App {
     this.selection.onChange(() => this.redraw());
   }
 
+  /** What the plan at hand has no view for cannot be chosen. */
+  private offerTabs() {
+    for (const { tab, button } of this.panels) button.hidden = !tab.lasting && tab.make(this.plan).length === 0;
+  }
+
   private empty(panel: Panel) {
     panel.host.replaceChildren();
     panel.parts = null;
@@ -193,7 +200,7 @@ export class Shell implements App {
     if (panel.tab.timed && !this.trace) return panel.host.replaceChildren(this.noEvents());
     const parts: Part[] = (panel.parts = []);
     this.making = panel;
-    for (const make of panel.tab.make) {
+    for (const make of panel.tab.make(this.plan)) {
       const host = el("div", { class: "view" });
       panel.host.append(host);
       this.guard(host, () => {
@@ -263,7 +270,7 @@ export class Shell implements App {
     this.printing = on;
     this.main.style.width = on ? SHEET : "";
     for (const panel of this.panels) {
-      panel.host.hidden = !on && panel !== this.shown;
+      panel.host.hidden = panel.button.hidden || (!on && panel !== this.shown);
       if (on) this.make(panel);
       for (const part of panel.host.querySelectorAll("details")) this.unfold(part, on);
     }
@@ -304,8 +311,9 @@ export class Shell implements App {
   /** Shows what the address names: view, plan, window of time, selected event. */
   async followAddress(): Promise<void> {
     const place = this.address.read();
+    const chosen = this.choosePlan(place.plan); // first: it decides which views there are
     this.open(this.tabs.some((tab) => tab.toLowerCase() === place.view) ? place.view : this.view);
-    await this.choosePlan(place.plan);
+    await chosen;
     if (place.window || place.event >= 0) await this.decode();
     await Promise.all((this.shown.parts ?? []).map(({ view }) => view.ready));
     const app = this.acting;

@@ -20,7 +20,7 @@ export interface Theme {
   operands: string[];
 }
 
-const OPERANDS = 7;
+export const OPERANDS = 7; // colours
 const OUTPUT = 2; // colour of outputs
 export const WAIT_NAMES: Record<Wait, string> = {
   data: "waits for data",

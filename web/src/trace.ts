@@ -1,5 +1,5 @@
 // The events of a plan in typed arrays, and what the views ask about them. Nothing here draws.
-import { readColumns, signed, unpack, type EventKind, type Numbers, type TraceHead, type TraceOp } from "./format";
+import { readColumns, signed, unpack, type EventKind, type Numbers, type TraceHead, type TraceOp, type Turn } from "./format";
 
 export interface TrackIndex {
   events: Uint32Array; // by start; joined ones are left out
@@ -212,7 +212,7 @@ export class Trace {
   /** "w[3,7]": what is moved, or the output tile that is worked on. */
   label(e: number): string {
     const kind = this.kindOf(e);
-    if (this.head.groups) return this.groupLabel(e, kind);
+    if (this.opOf(e).group !== undefined) return this.groupLabel(e, kind);
     return `${this.opOf(e).operands[kind.operand].name}[${this.tileOf(e, kind.operand).join(",")}]`;
   }
 
@@ -230,6 +230,26 @@ export class Trace {
   firstEndingAfter(t: number, time: number): number {
     return upperBound(this.tracks[t].ends, time);
   }
+}
+
+/** What runs one after the other, as far as that is so: operators, or the groups of one compute engine, each until its last execution
+ *  ends, from where those before it end. */
+export function turnsOf(head: TraceHead): Turn[] {
+  if (head.turns) return head.turns;
+  if (!head.groups) return head.ops.length > 1 ? head.ops : [];
+  const spans = head.groups.map((name, g) => {
+    const ops = head.ops.filter((op) => op.group === g);
+    return { name, end: Math.max(...ops.map((op) => op.start + op.cycles)) };
+  });
+  const engines = new Set(head.kinds.filter((kind) => kind.op === "exec").map((kind) => kind.track));
+  if (spans.length < 2 || engines.size > 1) return [];
+  let last = 0;
+  const turns = spans.map(({ name, end }, i) => {
+    const start = last;
+    last = i === spans.length - 1 ? head.end : Math.max(last, end);
+    return { name, start, cycles: last - start };
+  });
+  return turns.filter(({ cycles }) => cycles > 0);
 }
 
 /** Number of elements of a sorted array that are <= x. */

@@ -12,6 +12,7 @@ import { digits, duration, percent, rate } from "./numbers";
 const ROW = 24;
 const BAR = 15;
 const APART = 10;
+const MOST_PARTS = 20; // with a row of their own; the smallest of the others share one
 
 export type LossKind = LossDoc["kind"];
 
@@ -46,13 +47,29 @@ function linesOf(losses: LossesDoc): Line[] {
   const about = has_peak ? `${digits(points)} points at the peak of ${losses.all_cores ? "all cores together" : engine}: no plan takes less` : "its executions take as long whatever they do";
   const first: Line = { key: "peak", text, hover: about, from: 0, cycles: peak, colour: PEAK, whole: true };
   let from = peak;
-  const lost = losses.parts.map((part, i): Line => {
+  const lost = gathered(losses.parts).map(({ key, ...part }): Line => {
     const { name, about: why, colour } = LOSSES[part.kind];
-    const line = { key: `${part.kind}.${i}`, text: partText(name, part), hover: why, from, cycles: part.cycles, colour, whole: false };
+    const line = { key, text: partText(name, part), hover: why, from, cycles: part.cycles, colour, whole: false };
     from += part.cycles;
     return line;
   });
   return [first, ...lost, { key: "cycles", text: "actual", hover: "peak and all losses", from: 0, cycles, colour: "var(--accent)", whole: true }];
+}
+
+/** Of many parts the smallest of each kind are one, behind the last of them that is shown. */
+function gathered(parts: LossDoc[]): (LossDoc & { key: string })[] {
+  const keyed = parts.map((part, i) => ({ ...part, key: `${part.kind}.${i}` }));
+  if (parts.length <= MOST_PARTS) return keyed;
+  const least = [...keyed].sort((a, b) => b.cycles - a.cycles)[MOST_PARTS - 1].cycles;
+  const kinds = [...new Set(keyed.map((part) => part.kind))];
+  return kinds.flatMap((kind) => {
+    const same = keyed.filter((part) => part.kind === kind);
+    const small = same.filter((part) => part.cycles < least);
+    if (small.length < 2) return same;
+    const cycles = small.reduce((sum, part) => sum + part.cycles, 0);
+    const share = small.reduce((sum, part) => sum + part.share, 0);
+    return [...same.filter((part) => part.cycles >= least), { key: `${kind}.others`, kind, cycles, share, text: `${digits(small.length)} others` }];
+  });
 }
 
 /** Kinds whose name says all that there is to say. */

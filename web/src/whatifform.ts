@@ -3,6 +3,8 @@ import { el, type Child } from "./dom";
 import { at, set, type Tree } from "./flowyaml";
 import type { PlanDoc } from "./format";
 
+const MOST_OPEN = 4; // groups that are not folded at first, with the machine above them
+
 export type Side = "machine" | "mapping";
 export type Trees = Record<Side, Tree>;
 type Way = (string | number)[];
@@ -16,6 +18,17 @@ const map = (value: Tree | undefined) => (value && typeof value === "object" && 
 function isNumeric(value: Tree): boolean {
   return Array.isArray(value) ? value.every(isNumeric) : typeof value === "string" && /^[\d.]+( .*)?$/.test(value);
 }
+
+/** Simple costs: what each has, with numbers to begin with; docs/formats.md, "Machine". */
+const COSTS: { [kind: string]: Map } = {
+  constant: { constant: "1" },
+  per_cycle: { latency: "0", per_cycle: "1" },
+  per_step: { step: "1", per_step: "1" },
+  array: { array: ["1", "1"], latency: "0" },
+};
+const COST_NAMES: { [kind: string]: string } = { constant: "constant", per_cycle: "latency and rate", per_step: "by steps", array: "array" };
+/** The kind of a cost; undefined: one that has no other form. */
+const kindOf = (cost: Map) => Object.keys(COSTS).find((kind) => cost[kind] !== undefined && !cost.cores && !cost.beat);
 
 /** What tensors are read through a window, as in `at: [oy + ky]`: by operator and operand, and by tensor. */
 class Windows {
@@ -44,19 +57,19 @@ export class Form {
   constructor(
     private readonly trees: Trees,
     private readonly first: Trees,
-    workload: Tree,
+    private readonly workload: Tree,
     private readonly doc: PlanDoc,
     private readonly changed: () => void,
+    private readonly reshaped: () => void, // other fields are needed
   ) {
     this.windows = new Windows(workload);
   }
 
   get sections(): HTMLElement[] {
     const groups = list(at(this.trees.mapping, ["groups"]));
-    return [
-      el("section", { class: "card" }, [el("h2", {}, ["Mapping"]), ...(groups.length ? this.groups(groups) : this.operators())]),
-      el("section", { class: "card" }, [el("h2", {}, ["Machine"]), ...this.machine()]),
-    ];
+    const mapping = el("section", { class: "card" }, [el("h2", {}, ["Mapping"]), ...(groups.length ? this.groups(groups) : this.operators())]);
+    const machine = el("section", { class: "card" }, [el("h2", {}, ["Machine"]), ...this.machine()]);
+    return groups.length > MOST_OPEN ? [machine, mapping] : [mapping, machine];
   }
 
   // ---- fields ----
@@ -83,6 +96,23 @@ export class Form {
     });
     input.classList.toggle("changed", isOther());
     return el("label", {}, [title, input]);
+  }
+  /** One of several words; the first holds where the file says nothing. */
+  private choice(side: Side, way: Way, title: string, words: string[]): HTMLElement {
+    const value = text(at(this.trees[side], way));
+    const isOther = () => text(at(this.trees[side], way)) !== text(at(this.first[side], way));
+    const options = [...new Set([...words, ...(value ? [value] : [])])].map((word, i) => el("option", { value: i === 0 && !value ? "" : word, selected: value === word }, [word]));
+    const select = el("select", {
+      "data-field": [side, ...way].join("."),
+      "aria-label": title ? null : String(way[way.length - 1]),
+      onchange: () => {
+        set(this.trees[side], way, select.value);
+        select.classList.toggle("changed", isOther());
+        this.changed();
+      },
+    }, options);
+    select.classList.toggle("changed", isOther());
+    return el("label", {}, [title, select]);
   }
   private row(title: string, parts: Child[]): HTMLElement | null {
     return parts.length ? el("div", { class: "row" }, [el("span", {}, [title]), el("div", {}, parts)]) : null;
@@ -121,7 +151,20 @@ export class Form {
       this.row("keep", this.entries([...way, "keep"])),
       this.row("slide", this.entries([...way, "slide"], level.sizes || level.tiles ? slides.map((operand) => [operand, "no"]) : [])),
       this.row("array", over),
+      this.row("how", this.manner(op, level, way)),
     ]);
+  }
+
+  /** How counts are cut, how partial sums add up, in which direction loops run. */
+  private manner(op: string, level: Map, way: Way): Child[] {
+    const lockstep = this.isLockstep;
+    const known = this.doc.ops.find(({ name }) => name === op)?.mapping?.find(({ memory }) => memory === level.at);
+    const sums = known?.accumulate ?? "fused";
+    return [
+      level.tiles && this.choice("mapping", [...way, "cut"], "cut", ["balanced", "greedy"]),
+      lockstep && level.pass === undefined && this.choice("mapping", [...way, "accumulate"], "accumulate", [sums, ...["separate", "in-place", "fused"].filter((word) => word !== sums)]),
+      !lockstep && level.order && this.choice("mapping", [...way, "serpentine"], "serpentine", ["false", "true"]),
+    ].filter((field) => field);
   }
 
   private operators(): Child[] {
@@ -147,7 +190,7 @@ export class Form {
     return el("fieldset", {}, [
       el("legend", {}, [text(level.at)]),
       this.row("tile size", this.entries([...way, "sizes"], free.map(({ name, extent }) => [name, String(extent)]))),
-      this.row("tiles", this.entries([...way, "tiles"])),
+      this.row("tiles", [...this.entries([...way, "tiles"]), ...(counted.length ? [this.choice("mapping", [...way, "cut"], "cut", ["balanced", "greedy"])] : [])]),
       this.row("order", this.order(way)),
       this.row("buffers", this.entries([...way, "buffers"], held.map(({ tensor, slots }) => [tensor, String(slots)]))),
       this.row("keep", this.entries([...way, "keep"], others("tile"))),
@@ -155,7 +198,7 @@ export class Form {
     ]);
   }
 
-  private group(group: Map, g: number, alone: boolean): Child[] {
+  private group(group: Map, g: number, alone: boolean, folded: boolean): Child[] {
     const way: Way = ["groups", g];
     const ops = list(group.ops) as unknown as string[];
     const name = text(group.name);
@@ -166,11 +209,12 @@ export class Form {
       this.row("reduction", this.entries([...way, "reduce"])),
     ].filter((row) => row);
     const said = ops.length > 1 ? `${name}: ${ops.join(", ")}` : name;
-    return [
-      (!alone || ops.length > 1) && el("h3", {}, [said]),
+    const body = [
       ...list(group.levels).map((_, l) => this.groupLevel(group, [...way, "levels", l])),
       rest.length > 0 && el("fieldset", {}, [el("legend", {}, ["where it runs"]), ...rest]),
     ];
+    if (folded) return [el("details", { class: "group" }, [el("summary", {}, [said]), ...body])];
+    return [(!alone || ops.length > 1) && el("h3", {}, [said]), ...body];
   }
 
   /** Tensors that several groups touch can stay between them; the parts of one count once. */
@@ -183,11 +227,14 @@ export class Form {
   }
 
   private groups(groups: Map[]): Child[] {
-    return [...groups.flatMap((group, g) => this.group(group, g, groups.length === 1)), this.residents(groups)];
+    return [...groups.flatMap((group, g) => this.group(group, g, groups.length === 1, groups.length > MOST_OPEN)), this.residents(groups)];
   }
 
   // ---- a machine ----
 
+  private get isLockstep(): boolean {
+    return text(at(this.trees.machine, ["timing"])) === "lockstep";
+  }
   private get unit(): string {
     return text(at(this.trees.machine, ["unit"])) === "element" ? "elements" : "bytes";
   }
@@ -202,26 +249,71 @@ export class Form {
       .map((key) => this.field("machine", [...way, key], this.costTitle(key)));
   }
 
-  private engine(engine: Map, way: Way, core: string): HTMLElement | null {
-    const units = engine.count ? [this.field("machine", [...way, "count"], "units")] : [];
-    return this.row(core + text(engine.name), [...this.numbers([...way, "cost"]), ...units]);
+  /** The numbers of a cost and, of simple ones, its kind: another has the numbers of this one that it knows. */
+  private cost(way: Way, computes: boolean): Child[] {
+    const cost = map(at(this.trees.machine, way));
+    const kind = kindOf(cost);
+    const kinds = Object.keys(COSTS).filter((other) => other !== "array" || (computes && !this.isLockstep));
+    if (!kind || !kinds.includes(kind)) return this.numbers(way);
+    const options = kinds.map((other) => el("option", { value: other, selected: other === kind }, [COST_NAMES[other]]));
+    const select = el("select", { "data-cost": way.join("."), "aria-label": "kind of cost" }, options);
+    select.addEventListener("change", () => {
+      const next = structuredClone(COSTS[select.value]);
+      for (const key of Object.keys(next)) if (cost[key] !== undefined) next[key] = cost[key];
+      set(this.trees.machine, way, next);
+      this.reshaped();
+    });
+    return [el("label", {}, ["cost", select]), ...this.numbers(way)];
+  }
+
+  private memory(memory: Map, way: Way, core: string): HTMLElement | null {
+    return this.row(core + text(memory.name), [
+      this.field("machine", [...way, "size"], "size"),
+      this.field("machine", [...way, "energy"], "energy", "0 pJ"),
+      this.field("machine", [...way, "align"], "align", "1"),
+      ...(this.isLockstep ? [] : [this.choice("machine", [...way, "placement"], "placement", ["slots", "bump", "lifetime"])]),
+    ]);
+  }
+  private engine(engine: Map, way: Way, core: string): HTMLElement[] {
+    const computes = engine.computes !== undefined;
+    const sums = text(engine.computes) === "sum";
+    const field = (key: string, title: string, absent: string) => this.field("machine", [...way, key], title, absent);
+    const choice = (key: string, words: string[]) => this.choice("machine", [...way, key], key, words);
+    const used = new Set(list(at(this.workload, ["ops"])).map((op) => text(op.compute)));
+    const others = Object.keys(map(engine.cost_of)).filter((compute) => used.has(compute));
+    const rows = [
+      this.row(core + text(engine.name), [
+        ...this.cost([...way, "cost"], computes),
+        ...(computes && !sums ? [field("energy", "energy a point", "0 pJ")] : []),
+        ...(this.isLockstep ? [] : [field("count", "units", "1"), choice("pipelined", ["false", "true"])]),
+        ...(this.isLockstep && !computes ? [choice("channels", ["unlimited", "1"])] : []),
+        ...(!this.isLockstep && !computes && (engine.carries === undefined || engine.carries === "both") ? [choice("prefetch", ["none", "innermost", "all"])] : []),
+      ]),
+      ...others.map((compute) => this.row(`${core}${text(engine.name)}, ${compute}`, this.cost([...way, "cost_of", compute], true))),
+    ];
+    return rows.filter((row) => row !== null);
   }
   private port(port: Map, way: Way): HTMLElement | null {
     const values = ["per_cycle", "ways"].filter((key) => port[key]);
     return this.row(text(port.name), values.map((key) => this.field("machine", [...way, key], this.costTitle(key))));
   }
+  /** Of the machine as a whole. */
+  private common(): HTMLElement | null {
+    const reuse = this.isLockstep ? [] : [this.choice("machine", ["reuse"], "reuse", ["resident", "declared"]), this.field("machine", ["launch"], "launch", "0")];
+    return this.row("", [this.field("machine", ["clock_mhz"], "MHz", "none"), ...reuse]);
+  }
 
   /** Memories and engines of the machine itself, then of its cores, whose names begin with the core's. */
   private machine(): Child[] {
     const cores = list(at(this.trees.machine, ["cores"])).map((core, c): [Way, string] => [["cores", c], `${text(core.name)}.`]);
-    const each = (key: string, make: (value: Map, way: Way, core: string) => Child) =>
-      ([[[], ""], ...cores] as [Way, string][]).flatMap(([way, core]) => list(at(this.trees.machine, [...way, key])).map((value, i) => make(value, [...way, key, i], core)));
+    const each = (key: string, make: (value: Map, way: Way, core: string) => Child[]) =>
+      ([[[], ""], ...cores] as [Way, string][]).flatMap(([way, core]) => list(at(this.trees.machine, [...way, key])).flatMap((value, i) => make(value, [...way, key, i], core)));
     const part = (title: string, rows: Child[]) => rows.length > 0 && el("fieldset", { class: "parts" }, [el("legend", {}, [title]), ...rows]);
-    const sizes = each("memories", (memory, way, core) => this.field("machine", [...way, "size"], core + text(memory.name)));
     return [
-      part(`memories, sizes in ${this.unit}`, [this.row("", sizes)]),
+      part(`memories: sizes in ${this.unit}, energies of one`, each("memories", (memory, way, core) => [this.memory(memory, way, core)])),
       part("engines", each("engines", (engine, way, core) => this.engine(engine, way, core))),
-      part("ports", each("ports", (port, way) => this.port(port, way))),
+      part("ports", each("ports", (port, way) => [this.port(port, way)])),
+      part("all of it", [this.common()]),
     ];
   }
 }

@@ -60,6 +60,7 @@ static void write_facts(const tw_group_facts *f, tw_json *j)
     tw_json_key_int(j, "steps", f->n_steps);
     tw_json_key_int(j, "points", f->points);
     tw_json_key_int(j, "points_once", f->points_once);
+    tw_json_key_int(j, "rescaled", f->rescaled);
     tw_json_key_int(j, "saved_bytes", f->saved_bytes);
     tw_json_key_int(j, "kept_bytes", f->kept_bytes);
     tw_json_key(j, "even");

@@ -151,12 +151,19 @@ static tw_status put_files(page *p, const tw_plan *plan)
     return TW_OK;
 }
 
-static tw_status put_plan(page *p, const char *name, int layer, const tw_plan *plan,
-                          const tw_verdict *const *verdict, const tw_print_options *options)
+/* What a plan is of: of the page's own, or of a layer or the steps of a network. */
+typedef struct share {
+    const char *name;
+    int layer, program; /* -1: it is none */
+} share;
+
+static tw_status put_plan(page *p, share of, const tw_plan *plan, const tw_verdict *const *verdict,
+                          const tw_print_options *options)
 {
     tw_json_open(&p->j, '{');
-    tw_json_key_string(&p->j, "name", name);
-    tw_json_key_int(&p->j, "layer", layer);
+    tw_json_key_string(&p->j, "name", of.name);
+    tw_json_key_int(&p->j, "layer", of.layer);
+    if (of.program >= 0) tw_json_key_int(&p->j, "program", of.program);
     TW_TRY(put_doc(p, plan, verdict, options));
     if (options->hint) {
         tw_json_key(&p->j, "hints");
@@ -190,23 +197,32 @@ tw_status tw_report_page(const tw_plan *plan, const tw_verdict *const *verdict, 
     const char *title = tw_arena_printf(scratch, "%s on %s", plan->model->name, plan->machine->name);
     if (!title) return TW_ERR_NOMEM;
     TW_TRY(page_open(&p, "plan", title));
-    tw_status status = put_plan(&p, plan->model->name, -1, plan, verdict, options);
+    tw_status status = put_plan(&p, (share){plan->model->name, -1, -1}, plan, verdict, options);
     if (status == TW_OK) put_no_network(&p);
     return page_close(&p, status);
 }
 
 /* ---- networks ---- */
 
-/* Events that each layer may show, so that all together are within the limit: as many as they have, up to a common
+/* Events of all plans when each shows `most` at most. */
+static int64_t events_within(const tw_network_plan *plan, int64_t most)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < plan->network->layers.n; i++)
+        if (plan->plan[i]) sum += tw_min(plan->plan[i]->sum.instructions, most);
+    for (int i = 0; i < plan->n_parts; i++)
+        if (plan->part[i].plan) sum += tw_min(plan->part[i].plan->sum.instructions, most);
+    return sum;
+}
+
+/* Events that each layer and program may show, so that all together are within the limit: as many as they have, up to a common
  * maximum. */
-static int64_t share_of_layers(const tw_network_plan *plan)
+static int64_t share_of_plans(const tw_network_plan *plan)
 {
     int64_t low = 1, high = TW_PAGE_NETWORK_EVENTS;
     while (low < high) {
-        int64_t middle = low + (high - low + 1) / 2, sum = 0;
-        for (int i = 0; i < plan->network->layers.n; i++)
-            if (plan->plan[i]) sum += tw_min(plan->plan[i]->sum.instructions, middle);
-        if (sum <= TW_PAGE_NETWORK_EVENTS)
+        int64_t middle = low + (high - low + 1) / 2;
+        if (events_within(plan, middle) <= TW_PAGE_NETWORK_EVENTS)
             low = middle;
         else
             high = middle - 1;
@@ -214,13 +230,43 @@ static int64_t share_of_layers(const tw_network_plan *plan)
     return low;
 }
 
+/* "steps 3 to 17", as the document counts them. */
+static const char *name_of_program(const tw_network_part *part, tw_arena *scratch)
+{
+    int last = part->first_step + part->n_steps - 1;
+    return part->n_steps == 1 ? tw_arena_printf(scratch, "step %d", part->first_step)
+                              : tw_arena_printf(scratch, "steps %d to %d", part->first_step, last);
+}
+
+/* In the order of `programs` in the network's document. */
+static tw_status put_programs(page *p, const tw_network_plan *plan)
+{
+    int n = 0;
+    for (int i = 0; i < plan->n_parts; i++) {
+        const tw_network_part *part = &plan->part[i];
+        if (!part->plan) continue;
+        const char *name = name_of_program(part, p->scratch);
+        if (!name) return TW_ERR_NOMEM;
+        TW_TRY(put_plan(p, (share){name, -1, n++}, part->plan, NULL, &(tw_print_options){0}));
+    }
+    return TW_OK;
+}
+
 static tw_status put_layers(page *p, const tw_network_plan *plan)
 {
-    p->max_events = share_of_layers(plan);
     for (int i = 0; i < plan->network->layers.n; i++) {
-        const char *name = plan->network->model->op[i].name;
-        if (plan->plan[i]) TW_TRY(put_plan(p, name, i, plan->plan[i], NULL, &(tw_print_options){0}));
+        share of = {plan->network->model->op[i].name, i, -1};
+        if (plan->plan[i]) TW_TRY(put_plan(p, of, plan->plan[i], NULL, &(tw_print_options){0}));
     }
+    return TW_OK;
+}
+
+/* What runs comes first, then what it was compared with. */
+static tw_status put_plans(page *p, const tw_network_plan *plan)
+{
+    p->max_events = share_of_plans(plan);
+    TW_TRY(put_programs(p, plan));
+    TW_TRY(put_layers(p, plan));
     tw_json_close(&p->j);
     return TW_OK;
 }
@@ -237,6 +283,10 @@ static tw_status put_network(page *p, const tw_network_plan *const *plan, int n_
     }
     tw_memo_release(&doc);
     TW_TRY(status);
+    if (document->hint) {
+        tw_json_key(&p->j, "hints");
+        tw_report_remedies_json(document->hint, document->n_hints, &p->j);
+    }
     if (n_plans == 1) {
         put_no_costs(p);
         return TW_OK;
@@ -259,7 +309,7 @@ tw_status tw_report_network_page(const tw_network_plan *const *plan, int n_plans
     const char *title = tw_arena_printf(scratch, "%s on %s", slash ? slash + 1 : path, plan[0]->machine->name);
     if (!title) return TW_ERR_NOMEM;
     TW_TRY(page_open(&p, "network", title));
-    tw_status status = put_layers(&p, plan[0]);
+    tw_status status = put_plans(&p, plan[0]);
     if (status == TW_OK) status = put_network(&p, plan, n_plans, document);
     return page_close(&p, status);
 }

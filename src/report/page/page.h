@@ -6,7 +6,7 @@
 
 enum {
     TW_PAGE_EVENTS = 1 << 21,         /* of a plan: of longer ones the first so many are drawn */
-    TW_PAGE_NETWORK_EVENTS = 1 << 20, /* of all layers together                                */
+    TW_PAGE_NETWORK_EVENTS = 1 << 20, /* of all programs and layers together                   */
 };
 
 /* The page without data; the mark stands where they belong. */
@@ -18,7 +18,7 @@ extern const char tw_page_core[], tw_page_core_end[];
 /* `verdict` as for tw_report_json; of the options only the remedies count. */
 TW_NODISCARD tw_status tw_report_page(const tw_plan *plan, const tw_verdict *const *verdict,
                                       const tw_print_options *options, tw_arena *scratch, tw_diag *diag, FILE *out);
-/* `plan` are plans of one network on different machines, the first is shown layer by layer; `document` is what else is known. */
+/* `plan` are plans of one network on different machines, the first is shown by its programs and layers; `document` is what else is known. */
 TW_NODISCARD tw_status tw_report_network_page(const tw_network_plan *const *plan, int n_plans,
                                               const tw_network_document *document, tw_arena *scratch, tw_diag *diag,
                                               FILE *out);

@@ -245,20 +245,30 @@ static void print_end(const tw_plan *plan, int group, tw_text *out)
     tw_arena_free(arena);
 }
 
+/* The loop along which reductions of the group run. */
+static const char *running_loop(const tw_plan *plan, int group)
+{
+    const tw_nest *nest = &plan->joint->program->nest[group];
+    return nest->op[nest->n_ops - 1].op->loop[nest->map->running - 1].name;
+}
+
 /* "pair: 8'192 points of a computed again (+12.5%), 65'536 bytes neither stored nor loaded, even at 0.125 points a byte; 12'288 in l1" */
 static void print_gain(const tw_plan *plan, int group, tw_line *line)
 {
     tw_group_facts f = tw_group_facts_of(plan, group);
-    int64_t more = f.points - f.points_once;
+    int64_t more = f.points - f.points_once, again = more - f.rescaled;
     const char *before = ";";
     tw_text text = {0};
     tw_text_printf(&text, "%s: ", plan->joint->program->nest[group].map->name);
-    if (more > 0) {
-        tw_text_printf(&text, "%s points", TW_GROUPED(more));
+    if (again > 0) {
+        tw_text_printf(&text, "%s points", TW_GROUPED(again));
         print_tensors(plan, group, is_made_again, &text);
-        tw_text_printf(&text, " computed again (%s more), ", TW_PERCENT(more, f.points_once));
+        tw_text_printf(&text, " computed again (%s more), ", TW_PERCENT(again, f.points_once));
     } else
         tw_text_printf(&text, "nothing computed again, ");
+    if (f.rescaled > 0)
+        tw_text_printf(&text, "%s points more rescale what runs along %s, ", TW_GROUPED(f.rescaled),
+                       running_loop(plan, group));
     tw_text_printf(&text, "%s bytes neither stored nor loaded", TW_GROUPED(f.saved_bytes));
     if (more > 0)
         tw_text_printf(&text, ": even at %.4g points a byte", (double)f.even_points / (double)f.even_bytes);
@@ -278,11 +288,29 @@ static void print_gain(const tw_plan *plan, int group, tw_line *line)
     tw_text_release(&text);
 }
 
-/* What it costs and saves that operators run tile by tile. */
-static void print_gains(const tw_plan *plan, tw_line *line)
+/* "18 more groups of several operators, 2'359'296 bytes neither stored nor loaded" */
+static void print_other_gains(int n, int64_t saved_bytes, tw_line *line)
 {
-    for (int g = 0; g < plan->joint->program->n_nests; g++)
-        if (plan->joint->program->nest[g].n_ops > 1) print_gain(plan, g, line);
+    char text[120];
+    snprintf(text, sizeof text, "%d more group%s of several operators, %s bytes neither stored nor loaded", n,
+             n == 1 ? "" : "s", TW_GROUPED(saved_bytes));
+    if (n > 0) tw_fact_put(line, TW_PLAIN, "", text);
+}
+
+/* What it costs and saves that operators run tile by tile; the first screen has room for a few groups. */
+static void print_gains(const tw_plan *plan, bool brief, tw_line *line)
+{
+    enum { MOST = 4 };
+    int n = 0;
+    int64_t saved = 0;
+    for (int g = 0; g < plan->joint->program->n_nests; g++) {
+        if (plan->joint->program->nest[g].n_ops < 2) continue;
+        if (!brief || n++ < MOST)
+            print_gain(plan, g, line);
+        else
+            saved += tw_group_facts_of(plan, g).saved_bytes;
+    }
+    print_other_gains(n - MOST, saved, line);
 }
 
 /* ---- tables ---- */
@@ -294,32 +322,43 @@ static tw_status end_table(tw_table *table, tw_line *line)
     return TW_OK;
 }
 
-/* Each operator on its engine. One that is split over cores has a part in several groups. */
-static tw_status print_groups(const tw_plan *plan, tw_line *line, tw_arena *arena)
+enum { OP_GROUP, OP_NAME, OP_ENGINE, OP_EXECS, OP_POINTS, OP_FIRST, OP_LAST, OP_BUSY, N_OP_COLUMNS };
+
+static void put_group_op(const tw_plan *plan, int g, int k, tw_table *table)
 {
-    enum { GROUP, OPERATOR, ENGINE, EXECS, POINTS, FIRST, LAST, BUSY, N_COLUMNS };
-    static const char *const title[N_COLUMNS] = {"group",  "operator",    "engine", "executions",
-                                                 "points", "first cycle", "last",   "busy"};
-    const tw_joint *program = plan->joint->program;
+    const tw_nest *nest = &plan->joint->program->nest[g];
     const tw_joint_timeline *t = &plan->joint->timeline;
+    const tw_joint_span *span = &t->op[g][k];
+    const tw_engine_use *use = &t->engine[nest->op[k].engine];
+    tw_table_row(table, TW_PLAIN);
+    tw_table_printf(table, OP_GROUP, "%.14s", nest->map->name);
+    tw_table_printf(table, OP_NAME, "%.16s", nest->op[k].op->name);
+    tw_table_printf(table, OP_ENGINE, "%.16s", use->engine);
+    tw_table_number(table, OP_EXECS, span->execs);
+    tw_table_number(table, OP_POINTS, span->macs);
+    tw_table_put(table, OP_FIRST, TW_GROUPED(span->start_cycle));
+    tw_table_put(table, OP_LAST, TW_GROUPED(span->end_cycle));
+    tw_table_put(table, OP_BUSY, TW_PERCENT(use->busy_cycles, plan->sum.cycles * tw_max(use->count, 1)));
+}
+
+/* Each operator on its engine, of many the first where there is little room. One that is split over cores has a part in several groups. */
+static tw_status print_groups(const tw_plan *plan, bool brief, tw_line *line, tw_arena *arena)
+{
+    enum { MOST = 24 };
+    static const char *const title[N_OP_COLUMNS] = {"group",  "operator",    "engine", "executions",
+                                                    "points", "first cycle", "last",   "busy"};
+    const tw_joint *program = plan->joint->program;
     tw_table table;
-    tw_table_init(&table, title, N_COLUMNS, EXECS, arena);
+    int n = 0;
+    tw_table_init(&table, title, N_OP_COLUMNS, OP_EXECS, arena);
     table.once = true;
     for (int g = 0; g < program->n_nests; g++)
-        for (int k = 0; k < program->nest[g].n_ops; k++) {
-            const tw_nest_op *op = &program->nest[g].op[k];
-            const tw_joint_span *span = &t->op[g][k];
-            const tw_engine_use *use = &t->engine[op->engine];
-            tw_table_row(&table, TW_PLAIN);
-            tw_table_printf(&table, GROUP, "%.14s", program->nest[g].map->name);
-            tw_table_printf(&table, OPERATOR, "%.16s", op->op->name);
-            tw_table_printf(&table, ENGINE, "%.16s", use->engine);
-            tw_table_number(&table, EXECS, span->execs);
-            tw_table_number(&table, POINTS, span->macs);
-            tw_table_put(&table, FIRST, TW_GROUPED(span->start_cycle));
-            tw_table_put(&table, LAST, TW_GROUPED(span->end_cycle));
-            tw_table_put(&table, BUSY, TW_PERCENT(use->busy_cycles, plan->sum.cycles * tw_max(use->count, 1)));
-        }
+        for (int k = 0; k < program->nest[g].n_ops; k++)
+            if (!brief || n++ < MOST) put_group_op(plan, g, k, &table);
+    if (n > MOST) {
+        tw_table_row(&table, TW_DIM);
+        tw_table_printf(&table, OP_NAME, "%d others", n - MOST);
+    }
     return end_table(&table, line);
 }
 
@@ -502,11 +541,11 @@ tw_status tw_joint_print(const tw_plan *plan, const tw_verdict *verdict, bool br
     print_energy(plan, line);
     print_idle(plan, line);
     print_search(plan, line);
-    print_gains(plan, line);
+    print_gains(plan, brief, line);
     tw_verdict_print(verdict, "commands", line);
     tw_line_end(line);
     TW_TRY(tw_losses_print(&losses, line, work->arena));
-    TW_TRY(print_groups(plan, line, work->arena));
+    TW_TRY(print_groups(plan, brief, line, work->arena));
     if (brief) return TW_OK;
     TW_TRY(print_engines(plan, line, work->arena));
     TW_TRY(print_ports(plan, line, work->arena));

@@ -4,6 +4,7 @@ import { drawMeasure, drawRuler, fit, RULER_HEIGHT, timeScale, zoom, type TimeSc
 import { details, el, liveTable, type Table } from "../dom";
 import { causeFact, cyclesText, eventFacts, gapFacts } from "../eventtext";
 import { legendItems } from "../legend";
+import type { Turn } from "../format";
 import { Minimap } from "../minimap";
 import { REASONS, TrackMix } from "../mix";
 import { shortName } from "../networkdoc";
@@ -13,7 +14,7 @@ import { Painter, TAIL, type Row } from "../painter";
 import { Sheet } from "../sheet";
 import { jumpTo, showPath, step } from "../step";
 import { theme, type Wait } from "../theme";
-import { upperBound, type Trace } from "../trace";
+import { turnsOf, upperBound, type Trace } from "../trace";
 
 const OPERATORS = 15; // pixels, for their names
 const TABLE_PAUSE = 200; // milliseconds
@@ -44,6 +45,7 @@ class Gantt implements View {
   private readonly minimap: Minimap;
   private readonly painter: Painter;
   private readonly table: Table<Spent>;
+  private readonly turns: Turn[];
   private rows: Row[] = [];
   private shownFacts: unknown[] = []; // what the details in the list are about
   private readonly criticalButton: HTMLButtonElement;
@@ -56,6 +58,7 @@ class Gantt implements View {
     private readonly app: App,
   ) {
     this.trace = app.trace!;
+    this.turns = turnsOf(this.trace.head);
     this.mixes = this.trace.tracks.map((_, t) => new TrackMix(this.trace, t));
     this.painter = new Painter(this.trace);
     this.sheet = new Sheet("timeline: a row per engine, time to the right", app);
@@ -188,17 +191,17 @@ class Gantt implements View {
   private selectAt(x: number, y: number) {
     const { event, next } = this.lookAt(x, y);
     const cycle = timeScale(this.app.axis, this.sheet.canvas.clientWidth).cycleOf(x);
-    const named = this.operatorNamed(x, y, cycle);
-    if (named >= 0) return this.app.openOperator!(named);
+    const named = this.turnNamed(x, y, cycle);
+    if (named >= 0) return this.app.openTurn!(named);
     const inGap = event < 0 && next >= 0 && cycle >= this.trace.start[next] - this.trace.gap[next];
     this.app.selection.select(inGap ? next : event, inGap);
   }
 
-  /** The operator whose name stands at a place and leads to its plan, -1: none. */
-  private operatorNamed(x: number, y: number, cycle: number): number {
-    if (!this.app.openOperator || !this.inTurn || y < RULER_HEIGHT || y >= RULER_HEIGHT + OPERATORS) return -1;
+  /** Whose name stands at a place and leads to its plan, -1: nobody's. */
+  private turnNamed(x: number, y: number, cycle: number): number {
+    if (!this.app.openTurn || !this.turns.length || y < RULER_HEIGHT || y >= RULER_HEIGHT + OPERATORS) return -1;
     if (x < timeScale(this.app.axis, this.sheet.canvas.clientWidth).left) return -1;
-    return this.trace.head.ops.findIndex((op) => cycle >= op.start && cycle < op.start + op.cycles);
+    return this.turns.findIndex(({ start, cycles }) => cycle >= start && cycle < start + cycles);
   }
 
   private hover(pointer: PointerEvent) {
@@ -253,7 +256,7 @@ class Gantt implements View {
     for (const row of this.rows) this.painter.paint(row, this.mixes[row.track]);
     this.painter.write();
     this.drawNames(c, s);
-    this.drawOperators(c, s, height);
+    this.drawTurns(c, s, height);
     this.drawEnd(c, s, height);
     drawRuler(c, this.app, width);
     drawMeasure(c, this.app, width);
@@ -265,15 +268,9 @@ class Gantt implements View {
     const n = this.trace.tracks.length;
     const room = (window.innerHeight - AROUND_ROWS) / Math.max(1, n) - ROW_APART;
     const height = Math.round(Math.min(HIGHEST_ROW, Math.max(n > 24 ? LOWEST_ROW : 2 * LOWEST_ROW, room)));
-    const top = RULER_HEIGHT + (this.inTurn ? OPERATORS : 0);
+    const top = RULER_HEIGHT + (this.turns.length ? OPERATORS : 0);
     this.rows = Array.from({ length: n }, (_, track) => ({ track, y: top + track * (height + ROW_APART), height }));
     return top;
-  }
-
-  /** Whether there are operators one after the other: those of groups run side by side. */
-  private get inTurn(): boolean {
-    const { ops, groups } = this.trace.head;
-    return ops.length > 1 && !groups;
   }
 
   private drawNames(c: CanvasRenderingContext2D, s: TimeScale) {
@@ -314,20 +311,18 @@ class Gantt implements View {
     }
   }
 
-  private drawOperators(c: CanvasRenderingContext2D, s: TimeScale, height: number) {
-    const { ops } = this.trace.head;
-    if (!this.inTurn) return;
+  private drawTurns(c: CanvasRenderingContext2D, s: TimeScale, height: number) {
     c.font = "11px system-ui, sans-serif";
     c.textAlign = "left";
     c.textBaseline = "middle";
-    for (const op of ops) {
-      const x0 = s.xOf(op.start);
-      const x1 = Math.min(s.right, s.xOf(op.start + op.cycles));
+    for (const turn of this.turns) {
+      const x0 = s.xOf(turn.start);
+      const x1 = Math.min(s.right, s.xOf(turn.start + turn.cycles));
       if (x0 > s.right || x1 < s.left) continue;
       c.fillStyle = theme().muted;
       if (x0 >= s.left) c.fillRect(Math.round(x0), RULER_HEIGHT, 1, height - RULER_HEIGHT);
       const left = Math.max(s.left, x0) + 4;
-      if (x1 - left > 12) c.fillText(cutTo(c, op.name, x1 - left - 4), left, RULER_HEIGHT + OPERATORS / 2);
+      if (x1 - left > 12) c.fillText(cutTo(c, turn.name, x1 - left - 4), left, RULER_HEIGHT + OPERATORS / 2);
     }
   }
 

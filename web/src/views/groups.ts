@@ -261,8 +261,13 @@ function splitCard(doc: PlanDoc): HTMLElement[] {
   return [made];
 }
 
-function card(title: string, content: HTMLElement): HTMLElement {
-  return el("div", { class: "card" }, [el("h2", {}, [title]), el("div", { class: "scroll" }, [content])]);
+const MOST_OPEN = 40; // rows of a table that is not folded at first
+
+function card(title: string, content: HTMLTableElement): HTMLElement {
+  const rows = content.tBodies[0].rows.length;
+  const body = el("div", { class: "scroll" }, [content]);
+  const shown = rows > MOST_OPEN ? el("details", {}, [el("summary", {}, [`${digits(rows)} rows`]), body]) : body;
+  return el("div", { class: "card" }, [el("h2", {}, [title]), shown]);
 }
 
 export const groups: MakeView = (host, app) => {

@@ -1,4 +1,4 @@
-// A network: what was left out, its steps and what each costs, cores side by side, what was fused, tensors in memory.
+// A network: what was left out, how it runs, its steps and what each costs, cores side by side, what was fused, tensors in memory.
 import type { App, MakeView, View } from "../app";
 import { details, el, liveTable, scroll, table, type Child, type Column, type Table } from "../dom";
 import type { PlanData } from "../format";
@@ -6,13 +6,15 @@ import { coreTable, CostHeat } from "../heat";
 import { LifetimeMap } from "../lifetimes";
 import { briefNames, shortName, verdictOf, type Costs, type Network, type Place, type Step, type Tensors } from "../networkdoc";
 import { amount, bytes, digits, duration, energyText, percent, rate } from "../numbers";
+import { groupColumns, Run, stepColumns, type RunGroup, type Span } from "../programs";
 import { remedyParts } from "../remedies";
-import { RunStrip } from "../runstrip";
+import { RunStrip, type StripPiece } from "../runstrip";
 import { cardRow, clockOf, lossesFigure, peakCard, type Card } from "./overview";
 import { lossKey, lossStrip } from "../waterfall";
 import "./network.css";
 
 const MOST_REFUSED = 8; // that are listed at the top
+const MOST_OPEN = 40; // rows of tables that are not folded at first
 
 interface Row extends Step {
   number: number;
@@ -20,12 +22,11 @@ interface Row extends Step {
   perCycle: number | null; // units over the outermost link
 }
 
-/** Units that a step moves over the outermost link. */
 /** What the same steps take layer by layer. */
 function layersOf(net: Network) {
   return net.totals.layers ?? net.totals;
 }
-
+/** Units that a step moves over the outermost link. */
 function outerUnits(step: Step): number {
   return step.memories?.[0]?.moved ?? 0;
 }
@@ -36,7 +37,9 @@ class NetworkView implements View {
   private readonly clock: number | null; // MHz
   private readonly names: Map<string, string>;
   private readonly rows: Row[];
-  private readonly strip: RunStrip;
+  private readonly run: Run | null; // null: all steps run by the plans of their layers
+  private readonly strip: RunStrip; // of the plan
+  private readonly layerStrip: RunStrip; // of its layers: the same where it has no programs
   private readonly steps: Table<Row>;
   private readonly heat: CostHeat | null;
   private readonly map: LifetimeMap | null;
@@ -58,7 +61,10 @@ class NetworkView implements View {
       const share = step.cycles === undefined ? null : step.cycles / total;
       return { ...step, number, share, perCycle: step.cycles ? outerUnits(step) / step.cycles : null };
     });
-    this.strip = new RunStrip(this.net.steps, (step) => this.open(step));
+    this.run = this.net.programs?.length ? new Run(app.page) : null;
+    this.layerStrip = new RunStrip(this.net.steps, (step) => this.open(step));
+    const { groups = [] } = this.run ?? {};
+    this.strip = this.run ? new RunStrip(groups.map((group) => this.pieceOf(group)), (i) => this.show(groups[i])) : this.layerStrip;
     this.steps = liveTable(this.stepColumns(), { name: "steps", row: (row) => this.rowAttributes(row) });
     this.heat = this.costs ? new CostHeat(this.costs, (step) => this.open(step)) : null;
     const { tensors, steps, machine } = this.net;
@@ -74,6 +80,7 @@ class NetworkView implements View {
     const width = this.waterfall?.host.clientWidth ?? 0;
     if (this.waterfall && width && width !== this.drawn) this.waterfall.host.replaceChildren(this.waterfall.draw((this.drawn = width))!);
     this.strip.draw();
+    if (this.layerStrip !== this.strip && this.layerStrip.element.clientWidth) this.layerStrip.draw();
     this.map?.draw();
   }
 
@@ -84,9 +91,37 @@ class NetworkView implements View {
   }
   private open(number: number) {
     const plan = this.net.steps[number] ? this.planOf(this.net.steps[number]) : -1;
-    this.strip.choose(number);
+    this.layerStrip.choose(number);
     if (plan < 0) return;
     void this.app.choosePlan(plan).then(() => this.app.open("Overview"));
+  }
+  /** The part of the run on the timeline of its plan, with a little of what is around it. */
+  private show(span: Span | undefined) {
+    if (!span || span.plan < 0) return;
+    const [from, to] = [span.start - span.offset, span.end - span.offset];
+    const around = Math.max(1, (to - from) / 20);
+    void this.app.choosePlan(span.plan).then(() => {
+      this.app.open("Timeline");
+      this.app.axis.show({ from: from - around, to: to + around });
+    });
+  }
+  private shows(span: Span, piece: number) {
+    return {
+      class: span.plan >= 0 ? "opens" : "closed",
+      tabindex: 0,
+      title: span.plan >= 0 ? "Enter or click: in the timeline" : null,
+      onclick: () => this.show(span),
+      onkeydown: (event: KeyboardEvent) => event.key === "Enter" && this.show(span),
+      onpointerenter: () => this.strip.choose(piece),
+      onfocus: () => this.strip.choose(piece),
+    };
+  }
+  /** A group looks like the step in it that does most. */
+  private pieceOf({ name, steps, cycles }: RunGroup): StripPiece {
+    const { net } = this;
+    const most = steps.map((i) => net.steps[i]).reduce((a, b) => (b && b.macs > (a?.macs ?? -1) ? b : a));
+    const output = steps.length > 1 ? `${digits(steps.length)} steps` : (most?.output ?? "");
+    return { name, op: most?.op ?? "?", output, cycles };
   }
   private rowAttributes(row: Row) {
     const leads = this.planOf(row) >= 0;
@@ -98,8 +133,8 @@ class NetworkView implements View {
       title: leads ? "Enter or click: the plan of this layer" : (row.why ?? null),
       onclick: () => this.open(row.number),
       onkeydown: (event: KeyboardEvent) => event.key === "Enter" && this.open(row.number),
-      onpointerenter: () => this.strip.choose(row.number),
-      onfocus: () => this.strip.choose(row.number),
+      onpointerenter: () => this.layerStrip.choose(row.number),
+      onfocus: () => this.layerStrip.choose(row.number),
     };
   }
 
@@ -156,7 +191,7 @@ class NetworkView implements View {
     const { totals: t, tensors } = this.net;
     const cards: (Card | null)[] = [
       this.timeCard(),
-      this.net.programs?.length ? null : peakCard(t.losses), // of programs it is not known
+      peakCard(t.losses),
       this.boundCard(),
       this.planCard(),
       t.energy_fj ? { key: "energy_fj", title: "energy", value: t.energy_fj, show: energyText(t.energy_fj), below: this.perPoint(t.energy_fj) } : null,
@@ -205,11 +240,9 @@ class NetworkView implements View {
 
   private parts(): HTMLElement[] {
     const parts = [
-      ...this.programs(),
       ...this.losses(),
-      part("What would help", null, ...remedyParts({ doc: this.net }, this.measure(), true)),
-      part("Run", "the steps in their order, as wide as their time; a click opens the plan of a step, the tab Run shows what happens inside", this.strip.element),
-      part("Steps", null, this.filterBar(), this.net.totals.losses ? lossKey([this.net.totals.losses]) : null, scroll(this.steps.element)),
+      part("What would help", null, ...remedyParts({ doc: this.net, hints: this.app.page.hints }, this.measure(), true)),
+      ...(this.run ? this.planned(this.run) : [this.layerRun(), this.layerSteps()]),
     ];
     if (this.heat && this.costs) {
       parts.push(part("Costs", "each step on each core; ★ is the fastest", scroll(coreTable(this.costs)), this.heat.element));
@@ -224,29 +257,50 @@ class NetworkView implements View {
 
   /** Its first objective. */
   private measure(): string {
-    return this.app.page.plans[0]?.doc.ops[0]?.search?.objectives[0]?.measure ?? "latency";
+    const { ops, group_search } = this.app.page.plans[0]?.doc ?? {};
+    return group_search?.measure ?? ops?.[0]?.search?.objectives[0]?.measure ?? "latency";
   }
 
-  /** Steps that run in groups on one timeline; all other parts are about layers. */
-  private programs(): HTMLElement[] {
-    const groups = (this.net.programs ?? []).flatMap((program) => program.groups.map((group) => ({ ...group, many: group.operators.length })));
-    const fused = groups.filter((group) => group.many > 1);
-    if (!fused.length) return [];
-    type Group = (typeof fused)[number];
-    const cuts = (g: Group) => g.cuts.map((cut) => (cut.size ? `${cut.loop} ${cut.size}` : `${cut.loop} /${cut.count}`)).join(", ") || "whole";
-    const again = (g: Group) => g.points / Math.max(1, g.points_once) - 1;
-    const columns: Column<Group>[] = [
-      { key: "first", title: "from step", value: (g) => g.operators[0].name },
-      { key: "last", title: "to step", value: (g) => g.operators[g.many - 1].name },
-      { key: "many", title: "steps", value: (g) => g.many },
-      { key: "tile", title: "tile", value: cuts },
-      { key: "again", title: "computed again", value: again, show: (g) => percent(again(g)) },
-      { key: "saved_bytes", title: "neither stored nor loaded", value: (g) => g.saved_bytes, show: (g) => bytes(g.saved_bytes) },
+  // ---- programs ----
+
+  /** The run of programs, and what they were compared with. */
+  private planned(run: Run): HTMLElement[] {
+    const { groups, steps } = run;
+    const folded = (title: string, rows: number, content: HTMLElement) =>
+      el("details", { open: rows <= MOST_OPEN }, [el("summary", {}, [title]), scroll(content)]);
+    const groupTable = table(groupColumns(run, this.clock, this.net.machine.unit), groups, { name: "groups", row: (g) => this.shows(g, groups.indexOf(g)) });
+    const stepTable = table(stepColumns(run, this.clock), steps, { name: "run-steps", row: (s) => ({ ...this.shows(s, groups.indexOf(s.group)), "data-step": s.number }) });
+    return [
+      part("Run", "groups in their order, as wide as their time; a click shows one in the timeline, the tab Run has all of them", this.strip.element),
+      part("Groups", this.gainText(run), folded(`${digits(groups.length)} groups`, groups.length, groupTable)),
+      part("Steps", "when each runs; a click shows it in the timeline", folded(`${digits(steps.length)} steps`, steps.length, stepTable)),
+      ...this.layers(),
     ];
+  }
+
+  /** Nothing where no step was planned by itself. */
+  private layers(): HTMLElement[] {
+    if (!this.net.steps.some((step) => step.cycles)) return [];
+    const body = el("details", {}, [el("summary", {}, [`${digits(layersOf(this.net).cycles)} cycles in all`]), this.layerRun(), this.layerSteps()]);
+    body.addEventListener("toggle", () => this.app.redraw());
+    return [part("Layer by layer", "what the programs are compared with: each step by the plan of its layer, one after the other", body)];
+  }
+
+  private gainText({ groups }: Run): string {
+    const fused = groups.filter(({ steps }) => steps.length > 1);
     const { cycles } = this.net.totals;
-    const faster = (layersOf(this.net).cycles / Math.max(1, cycles)).toFixed(2);
-    const about = `${faster} x as fast as layer by layer: ${digits(fused.length)} of ${digits(groups.length)} groups have several steps, which run tile by tile; run and steps below are layer by layer`;
-    return [part("Groups", about, scroll(table(columns, fused, { name: "groups" })))];
+    const apart = layersOf(this.net).cycles;
+    const faster = apart ? `${(apart / Math.max(1, cycles)).toFixed(2)} x as fast as layer by layer: ` : "";
+    return `${faster}${digits(fused.length)} of ${digits(groups.length)} groups have several steps, which run tile by tile`;
+  }
+
+  private layerRun(): HTMLElement {
+    const about = this.run ? "the steps, as wide as their time by themselves; a click opens the plan of a layer" : "the steps in their order, as wide as their time; a click opens the plan of a step, the tab Run shows what happens inside";
+    return part(this.run ? "Run of layers" : "Run", about, this.layerStrip.element);
+  }
+  private layerSteps(): HTMLElement {
+    const { losses } = this.run ? layersOf(this.net) : this.net.totals;
+    return part(this.run ? "Steps by themselves" : "Steps", null, this.filterBar(), losses ? lossKey([losses]) : null, scroll(this.steps.element));
   }
 
   /** Where the time of the whole network goes. */
@@ -324,7 +378,7 @@ class NetworkView implements View {
 
   private fused(): HTMLElement | null {
     const { folded } = this.net;
-    const groups = this.app.page.plans.filter((plan) => plan.doc.ops.length > 1);
+    const groups = this.app.page.plans.filter((plan) => plan.layer >= 0 && plan.doc.ops.length > 1);
     if (!folded.length && !groups.length) return null;
     const ofStep = new Map<string, typeof folded>();
     for (const f of folded) ofStep.set(f.into, [...(ofStep.get(f.into) ?? []), f]);

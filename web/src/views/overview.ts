@@ -23,11 +23,13 @@ function badgeOf(verdict: VerdictDoc | null): Badge {
   return verdict.verified ? "verified" : "checked";
 }
 
-/** Of a network's layer: what the run of its steps said. */
+/** Of a network's layer or program: what the run of its steps said. */
 function badgeOfSteps(app: App): Badge | null {
   if (!app.page.network) return null;
-  const steps = (app.page.network as Network).steps.filter((step) => step.layer === app.plan.layer && step.verdict);
-  return badgeOfVerdicts(steps.map((step) => step.verdict!));
+  const { steps, programs, checked_commands } = app.page.network as Network;
+  const program = app.plan.program === undefined ? null : programs![app.plan.program];
+  const of = program ? steps.slice(program.first_step, program.first_step + program.steps) : steps.filter((step) => step.layer === app.plan.layer);
+  return badgeOfVerdicts(of.flatMap((step) => step.verdict ?? [])) ?? (program && checked_commands ? "checked" : null);
 }
 
 /** Of all operators: the worst of any. */
@@ -98,7 +100,7 @@ export function verdictLine(app: App): Node {
   parts.push(`bound by ${groups ? engines[0] : boundedBy(ops)}`, searchText(ops));
   const shown = parts.filter((part) => part !== null);
   const ran = badgeOfSteps(app);
-  return verdictOf(shown, ran ?? badgeOfAll(ops), ran ?? badgeText(ops));
+  return verdictOf(shown, ran ?? badgeOfAll(ops), ran === "checked" ? "checked, not executed" : (ran ?? badgeText(ops)));
 }
 
 function verdictOf(parts: Child[], badge: Badge, text: string): Node {
@@ -125,20 +127,25 @@ function spacesText(spaces: string[] | undefined): string {
 
 /** "10'120'315 cycles = 10.12 ms · search gap 0.1 % · 31 of 31 steps planned · mostly bound by array · verified" */
 export function networkLine(page: PageData): Node {
-  const { totals, steps } = page.network as Network;
-  const planned = steps.filter((step) => step.cycles !== undefined);
-  const spent = new Map<string, number>();
-  for (const step of planned)
-    if (step.bottleneck) spent.set(step.bottleneck, (spent.get(step.bottleneck) ?? 0) + step.cycles!);
-  const limit = [...spent].sort((a, b) => b[1] - a[1])[0]?.[0];
-  const badge = badgeOfVerdicts(steps.flatMap((step) => step.verdict ?? [])) ?? "not verified";
+  const { totals, steps, checked_commands } = page.network as Network;
+  const limit = limitOf(page.network as Network);
+  const badge = badgeOfVerdicts(steps.flatMap((step) => step.verdict ?? [])) ?? (checked_commands ? "checked" : "not verified");
   const parts: Child[] = [
     el("strong", { "data-key": "cycles", "data-value": totals.cycles }, [timeText(totals.cycles, clockOf(page.plans[0]))]),
     totals.bound > 0 && totals.cycles > 0 ? `search gap ${percent(1 - totals.bound / totals.cycles)}${totals.groups ? "" : spacesText(totals.bound_spaces)}` : null,
     `${totals.planned_steps} of ${steps.length} steps planned`,
     limit ? `mostly bound by ${limit}` : null,
   ];
-  return verdictOf(parts.filter((part) => part !== null), badge, badge);
+  return verdictOf(parts.filter((part) => part !== null), badge, badge === "checked" ? "checked, not executed" : badge);
+}
+
+/** What the programs, and the steps that are in none, are bound by for most of their time. */
+function limitOf({ steps, programs = [] }: Network): string | undefined {
+  const inside = (i: number) => programs.some((p) => i >= p.first_step && i < p.first_step + p.steps);
+  const spent = new Map<string, number>();
+  for (const { bottleneck, cycles } of [...programs, ...steps.filter((_, i) => !inside(i))])
+    if (bottleneck && cycles) spent.set(bottleneck, (spent.get(bottleneck) ?? 0) + cycles);
+  return [...spent].sort((a, b) => b[1] - a[1])[0]?.[0];
 }
 
 // ---- cards ----

@@ -65,18 +65,24 @@ class WhatIfView implements View {
       button("Reset", "everything as it was", () => this.reset()),
       button("Save machine", "machine.yaml, as the command reads it", () => this.save("machine")),
       button("Save mapping", "mapping.yaml, as the command reads it", () => this.save("mapping")),
+      this.app.page.kind === "network" && button("Save workload", "workload.yaml: what machine and mapping are for", () => this.download("workload", this.files.workload)),
     ]);
   }
 
   private showFields() {
-    const form = new Form(this.trees, this.first, this.workload, this.doc, () => this.later());
+    const form = new Form(this.trees, this.first, this.workload, this.doc, () => this.later(), () => this.reshape());
     this.fields.replaceChildren(this.buttons(), ...form.sections);
     this.keep(this.saved);
+  }
+  /** Fields of another kind. */
+  private reshape() {
+    this.showFields();
+    this.later();
   }
   /** What can be saved: the files of the plan that is shown, null while it is none. */
   private keep(saved: Record<Side, string> | null) {
     this.saved = saved;
-    for (const button of this.fields.querySelectorAll<HTMLButtonElement>("[data-do^=save]")) button.disabled = !saved;
+    for (const button of this.fields.querySelectorAll<HTMLButtonElement>('[data-do^=save]:not([data-do="save workload"])')) button.disabled = !saved;
   }
 
   // ---- questions ----
@@ -140,9 +146,11 @@ class WhatIfView implements View {
   }
 
   private save(side: Side) {
-    if (!this.saved) return;
-    const url = URL.createObjectURL(new Blob([this.saved[side]], { type: "text/yaml" }));
-    el("a", { href: url, download: `${side}.yaml` }).click();
+    if (this.saved) this.download(side, this.saved[side]);
+  }
+  private download(name: string, text: string) {
+    const url = URL.createObjectURL(new Blob([text], { type: "text/yaml" }));
+    el("a", { href: url, download: `${name}.yaml` }).click();
     URL.revokeObjectURL(url);
   }
 
