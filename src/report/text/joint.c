@@ -1,5 +1,6 @@
 /* src/report/text/joint.c - see joint.h. */
 #include "report/text/joint.h"
+#include "fuse/cores.h"
 #include "plan/ends.h"
 #include "plan/groupfacts.h"
 #include "plan/links.h"
@@ -402,6 +403,30 @@ static tw_status print_engines(const tw_plan *plan, tw_line *line, tw_arena *are
     return TW_OK;
 }
 
+/* What each operator takes by itself on each core. */
+static tw_status print_core_table(const tw_plan *plan, tw_line *line, const tw_work *work)
+{
+    enum { MOST_CORES = 6 };
+    const tw_platform *platform = platform_of(plan);
+    const char *title[1 + MOST_CORES] = {"cycles alone on"};
+    const int64_t *cycles;
+    int n = (int)tw_min(platform->n_cores, MOST_CORES);
+    tw_table table;
+    TW_TRY(tw_cores_table(plan->model, plan->machine, work, &cycles));
+    if (!cycles) return TW_OK;
+    for (int c = 0; c < n; c++) title[1 + c] = platform->core[c].name;
+    tw_table_init(&table, title, 1 + n, 1, work->arena);
+    for (int i = 0; i < plan->model->n_ops; i++) {
+        tw_table_row(&table, TW_PLAIN);
+        tw_table_printf(&table, 0, "%.20s", plan->model->op[i].name);
+        for (int c = 0; c < n; c++) {
+            int64_t own = cycles[(int64_t)i * platform->n_cores + c];
+            tw_table_put(&table, 1 + c, own > 0 ? TW_GROUPED(own) : "-");
+        }
+    }
+    return end_table(&table, line);
+}
+
 static tw_status print_ports(const tw_plan *plan, tw_line *line, tw_arena *arena)
 {
     enum { PORT, MEMORY, WAYS, BUSY, TRANSFERS, UNITS, N_COLUMNS };
@@ -548,6 +573,7 @@ tw_status tw_joint_print(const tw_plan *plan, const tw_verdict *verdict, bool br
     TW_TRY(print_groups(plan, brief, line, work->arena));
     if (brief) return TW_OK;
     TW_TRY(print_engines(plan, line, work->arena));
+    TW_TRY(print_core_table(plan, line, work));
     TW_TRY(print_ports(plan, line, work->arena));
     TW_TRY(print_traffic(plan, line, work));
     TW_TRY(print_memories(plan, line, work->arena));
