@@ -37,7 +37,8 @@ struct tw_mapping {
     int n_residents; /* of the groups */
     const tw_group_resident *resident;
     const tw_model
-        *model; /* that it is about, with padding that it has written (model/padded.h); NULL: as it was given */
+        *model; /* that it is about, with padding that it has written (model/padded.h) and operators that it divides
+                   (model/divided.h); NULL: as it was given */
 };
 static inline const tw_model *tw_mapping_model(const tw_mapping *mapping, const tw_model *given)
 {

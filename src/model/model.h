@@ -211,6 +211,8 @@ struct tw_model {
     bool apart;    /* layers of a network, side by side: they share no tensors, and a mapping may leave some out */
     int n_written; /* inputs whose padding operators of their own write: padded.h. 0: the model is as it was given */
     const struct tw_written_padding *written;
+    int n_divided; /* operators that are divided into several: divided.h */
+    const struct tw_divided_op *divided;
 };
 
 static inline int tw_op_output(const tw_op *op) { return op->n_operands - 1; }

@@ -5,6 +5,7 @@
 #include "core/deadline.h"
 #include "mapping/fusion.h"
 #include "plan/chain.h"
+#include "plan/divide.h"
 #include "plan/evaluate.h"
 #include "plan/fused.h"
 #include "plan/padding.h"
@@ -273,9 +274,25 @@ static tw_status find_plan(const tw_request *asked, const tw_work *work, const t
     return status;
 }
 
+/* The model as it is, or with operators divided whose pieces cores share. */
+static tw_status find_divided(const tw_request *asked, const tw_work *work, const tw_plan **out)
+{
+    int64_t start = tw_deadline_now();
+    TW_TRY(find_plan(asked, work, out));
+    double most = asked->options->time_limit, left = most > 0 ? most - tw_deadline_since(start) : 0;
+    if (most > 0 && left <= 0) return TW_OK;
+    tw_deadline limit;
+    const tw_deadline *deadline = work->diag->deadline;
+    tw_deadline_init(&limit, left, deadline);
+    work->diag->deadline = &limit;
+    tw_status status = tw_divide_improve(asked, work, out);
+    work->diag->deadline = deadline;
+    return status;
+}
+
 tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out)
 {
-    return tw_padding_find(asked, find_plan, work, out);
+    return tw_padding_find(asked, find_divided, work, out);
 }
 
 static bool is_confirmed(const tw_op_plan *op, tw_arena *scratch)

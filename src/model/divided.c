@@ -1,0 +1,283 @@
+/* src/model/divided.c - see divided.h. A tensor that is divided becomes its first part, and the others stand behind all tensors. */
+#include "model/divided.h"
+
+#include <string.h>
+
+/* A tensor that is in parts. */
+typedef struct parts {
+    int axis;         /* -1: it is whole */
+    const char *name; /* of the whole */
+    int n, tensor[TW_MAX_PIECES];
+    tw_span span[TW_MAX_PIECES];
+} parts;
+
+typedef struct writer {
+    tw_model *model;
+    tw_tensor *tensor;
+    tw_op *op;
+    parts *parts; /* of each tensor */
+    tw_arena *arena;
+    tw_diag *diag;
+    tw_loc loc;
+} writer;
+
+/* The operator that is being divided. */
+typedef struct piecewise {
+    tw_op op;
+    int loop;
+    bool sums;
+    const tw_divided_op *which;
+    tw_span span[TW_MAX_PIECES];
+    int first; /* tensor that the first piece makes */
+} piecewise;
+
+bool tw_op_can_be_divided(const tw_op *op, int loop)
+{
+    const tw_operand *out = &op->operand[tw_op_output(op)];
+    bool adds = op->compute == TW_MULTIPLY_ADD || op->compute == TW_ADD;
+    if (op->kind != TW_OP_DESCRIBED || op->loop[loop].extent < 2 || out->rows.count > 0 || out->scattered > 0)
+        return false;
+    for (int i = 0; i < op->n_held; i++)
+        if (op->held[i].loop == loop) return false; /* a vector that each piece would need a part of */
+    return adds || !op->loop[loop].reduces;
+}
+
+static int find_op(const tw_model *model, const char *name)
+{
+    for (int o = 0; o < model->n_ops; o++)
+        if (strcmp(model->op[o].name, name) == 0) return o;
+    return -1;
+}
+
+static void cut_loop(piecewise *p)
+{
+    int64_t sum = 0, before = 0, extent = p->op.loop[p->loop].extent;
+    for (int k = 0; k < p->which->n; k++) sum += p->which->share[k];
+    for (int k = 0; k < p->which->n; k++) {
+        p->span[k].lo = extent * before / sum;
+        before += p->which->share[k];
+        p->span[k].hi = extent * before / sum;
+    }
+}
+
+/* Whether the pieces of the operator read one part each of an operand that is in parts. */
+static bool reads_alike(const piecewise *p, int operand, const parts *of)
+{
+    const tw_operand *o = &p->op.operand[operand];
+    if (of->n != p->which->n) return false;
+    for (int i = 0; i < of->n; i++)
+        if (of->span[i].lo != p->span[i].lo || of->span[i].hi != p->span[i].hi) return false;
+    for (int a = 0; a < o->n_axes; a++)
+        for (int t = 0; t < o->axis[a].n_terms; t++)
+            if ((o->axis[a].term[t].loop == p->loop) != (a == of->axis)) return false;
+    const tw_axis *axis = &o->axis[of->axis];
+    return axis->n_terms == 1 && axis->term[0].coef == 1 && axis->offset == 0 && axis->divisor == 1;
+}
+
+static tw_status check_piecewise(const writer *w, const piecewise *p)
+{
+    const tw_op *op = &p->op;
+    for (int i = 0; i < p->which->n; i++)
+        if (p->span[i].lo == p->span[i].hi)
+            return tw_diag_error(w->diag, w->loc, "piece %d of '%s' has nothing of '%s', whose extent is %" PRId64,
+                                 i, op->name, p->which->loop, op->loop[p->loop].extent);
+    for (int o = 0; o < tw_op_output(op); o++)
+        if (w->parts[op->operand[o].tensor].axis >= 0 && !reads_alike(p, o, &w->parts[op->operand[o].tensor]))
+            return tw_diag_error(w->diag, w->loc, "'%s' reads '%s', which is divided, and is divided otherwise",
+                                 op->name, w->parts[op->operand[o].tensor].name);
+    if (!p->sums && w->tensor[op->operand[tw_op_output(op)].tensor].is_output)
+        return tw_diag_error(w->diag, w->loc, "'%s' makes an output of the model, which cannot be divided",
+                             op->name);
+    return TW_OK;
+}
+
+/* The axis of the output along which a parallel loop runs. */
+static int axis_of(const tw_op *op, int loop)
+{
+    const tw_operand *out = &op->operand[tw_op_output(op)];
+    int a = 0;
+    while (out->axis[a].n_terms == 0 || out->axis[a].term[0].loop != loop) a++;
+    return a;
+}
+
+/* One piece, which makes the tensor `to`. */
+static void write_piece(const writer *w, const piecewise *p, int i, int to, tw_op *out)
+{
+    int last = tw_op_output(&p->op);
+    *out = p->op;
+    if (p->sums) out->finish = NULL;
+    if (!out->value && !out->finish) out->n_held = 0;
+    out->wants_fusion = false;
+    out->loop[p->loop].extent = tw_span_len(p->span[i]);
+    for (int o = 0; o < last; o++) {
+        const parts *of = &w->parts[p->op.operand[o].tensor];
+        if (of->axis >= 0) {
+            out->operand[o].tensor = of->tensor[i];
+            out->operand[o].axis[of->axis].extent = tw_span_len(p->span[i]);
+            continue;
+        }
+        for (int a = 0; a < out->operand[o].n_axes; a++) {
+            tw_axis *axis = &out->operand[o].axis[a];
+            for (int t = 0; t < axis->n_terms; t++)
+                if (axis->term[t].loop == p->loop) axis->offset += axis->term[t].coef * p->span[i].lo;
+        }
+    }
+    out->operand[last].tensor = to;
+    if (p->sums)
+        out->operand[last].name = "sums";
+    else
+        out->operand[last].axis[axis_of(&p->op, p->loop)].extent = tw_span_len(p->span[i]);
+}
+
+/* The tensor of piece i: sums of all elements, or a part of them. */
+static tw_tensor piece_tensor(const piecewise *p, int i, tw_dtype dtype, const char *name)
+{
+    const tw_operand *is = &p->op.operand[tw_op_output(&p->op)];
+    tw_tensor t = {.name = name, .loc = p->op.loc, .n_axes = is->n_axes, .role = TW_ROLE_BETWEEN};
+    t.dtype = p->sums ? p->op.accumulator : dtype;
+    t.bytes = tw_dtype_bytes(t.dtype);
+    for (int a = 0; a < is->n_axes; a++) {
+        bool cut = !p->sums && a == axis_of(&p->op, p->loop);
+        t.extent[a] = cut ? tw_span_len(p->span[i]) : is->axis[a].extent;
+        t.bytes *= t.extent[a];
+    }
+    return t;
+}
+
+/* Adds up the sums: one loop along each axis of the output. */
+static void write_adder(const piecewise *p, tw_op *out)
+{
+    static const char *const name[TW_MAX_PIECES] = {"sum0", "sum1", "sum2", "sum3", "sum4"};
+    const tw_op *op = &p->op;
+    const tw_operand *is = &op->operand[tw_op_output(op)];
+    int at[TW_MAX_LOOPS], n = p->which->n;
+    *out = (tw_op){.name = op->name, .loc = op->loc, .from = op->from, .compute = TW_ADD, .n_operands = n + 1};
+    out->finish = op->finish;
+    out->accumulator = op->accumulator;
+    for (int l = 0; l < op->n_loops; l++) {
+        at[l] = out->n_loops;
+        if (!op->loop[l].reduces) out->loop[out->n_loops++] = op->loop[l];
+    }
+    for (int i = 0; i <= n; i++) {
+        tw_operand *operand = &out->operand[i];
+        *operand = *is;
+        for (int a = 0; a < is->n_axes; a++) operand->axis[a].term[0].loop = at[is->axis[a].term[0].loop];
+        if (i < n) operand->name = name[i], operand->tensor = p->first + i;
+    }
+    if (!op->finish) return;
+    out->n_held = op->n_held;
+    for (int i = 0; i < op->n_held; i++) {
+        out->held[i] = op->held[i];
+        if (op->held[i].loop >= 0) out->held[i].loop = at[op->held[i].loop];
+    }
+}
+
+/* Names of operators and tensors; "conv.sum0", "conv.part0" and, of the tensor, "x.part0". */
+static tw_status name_piece(const writer *w, const piecewise *p, int i, const char **op, const char **tensor)
+{
+    const char *made = w->tensor[p->op.operand[tw_op_output(&p->op)].tensor].name;
+    *op = tw_arena_printf(w->arena, p->sums ? "%s.sum%d" : "%s.part%d", p->op.name, i);
+    *tensor = p->sums ? *op : tw_arena_printf(w->arena, "%s.part%d", made, i);
+    return *op && *tensor ? TW_OK : TW_ERR_NOMEM;
+}
+
+static tw_status check_names(const writer *w, const piecewise *p)
+{
+    for (int i = 0; i < p->which->n; i++) {
+        const char *op, *tensor;
+        TW_TRY(name_piece(w, p, i, &op, &tensor));
+        if (find_op(w->model, op) >= 0)
+            return tw_diag_error(w->diag, w->loc, "there is an operator '%s' already", op);
+    }
+    return TW_OK;
+}
+
+/* The pieces from operator `at` on. */
+static tw_status write_pieces(writer *w, piecewise *p, int at)
+{
+    int made = p->op.operand[tw_op_output(&p->op)].tensor;
+    tw_dtype dtype = w->tensor[made].dtype;
+    const char *whole = w->tensor[made].name;
+    parts *of = &w->parts[made];
+    const char *op, *tensor[TW_MAX_PIECES];
+    p->first = w->model->n_tensors;
+    for (int i = 0; i < p->which->n; i++) {
+        int to = i == 0 && !p->sums ? made : w->model->n_tensors++;
+        TW_TRY(name_piece(w, p, i, &op, &tensor[i]));
+        write_piece(w, p, i, to, &w->op[at + i]);
+        w->op[at + i].name = op;
+        if (to != made) w->tensor[to] = piece_tensor(p, i, dtype, tensor[i]);
+        w->tensor[to].root = to;
+        if (!p->sums) of->tensor[i] = to, of->span[i] = p->span[i];
+    }
+    if (p->sums) return TW_OK;
+    w->tensor[made] = piece_tensor(p, 0, dtype, tensor[0]);
+    w->tensor[made].root = made;
+    of->axis = axis_of(&p->op, p->loop);
+    of->name = whole;
+    of->n = p->which->n;
+    return TW_OK;
+}
+
+static tw_status divide_one(writer *w, const tw_divided_op *which)
+{
+    tw_model *model = w->model;
+    int at = find_op(model, which->op), loop = at < 0 ? -1 : tw_op_find_loop(&w->op[at], which->loop);
+    if (loop < 0)
+        return tw_diag_error(w->diag, w->loc, "'%s' is no operator with a loop '%s'", which->op, which->loop);
+    piecewise p = {.op = w->op[at], .loop = loop, .sums = w->op[at].loop[loop].reduces, .which = which};
+    if (!tw_op_can_be_divided(&p.op, loop))
+        return tw_diag_error(w->diag, w->loc, "'%s' cannot be divided along '%s'", which->op, which->loop);
+    cut_loop(&p);
+    TW_TRY(check_piecewise(w, &p));
+    TW_TRY(check_names(w, &p));
+    int more = which->n - !p.sums;
+    memmove(&w->op[at + more], &w->op[at], (size_t)(model->n_ops - at) * sizeof *w->op);
+    model->n_ops += more;
+    TW_TRY(write_pieces(w, &p, at));
+    if (p.sums) write_adder(&p, &w->op[at + which->n]);
+    return TW_OK;
+}
+
+/* Nobody reads a part for the whole. */
+static tw_status check_readers(const writer *w)
+{
+    for (int o = 0; o < w->model->n_ops; o++)
+        for (int i = 0; i < tw_op_output(&w->op[o]); i++) {
+            const tw_operand *operand = &w->op[o].operand[i];
+            const parts *of = &w->parts[operand->tensor];
+            if (of->axis >= 0 && operand->axis[of->axis].extent != w->tensor[operand->tensor].extent[of->axis])
+                return tw_diag_error(w->diag, w->loc,
+                                     "'%s' reads '%s', which is divided, and is not divided itself", w->op[o].name,
+                                     of->name);
+        }
+    return TW_OK;
+}
+
+tw_status tw_model_divide(const tw_model *model, int n, const tw_divided_op *which, tw_loc loc, tw_arena *arena,
+                          tw_diag *diag, const tw_model **out)
+{
+    writer w = {.arena = arena, .diag = diag, .loc = loc};
+    tw_divided_op *list;
+    int more = 0;
+    for (int i = 0; i < n; i++) more += which[i].n;
+    TW_ALLOC(arena, w.model, 1);
+    TW_ALLOC(arena, w.tensor, model->n_tensors + more);
+    TW_ALLOC(arena, w.parts, model->n_tensors + more);
+    TW_ALLOC(arena, w.op, model->n_ops + more);
+    TW_ALLOC(arena, list, n);
+    for (int t = 0; t < model->n_tensors + more; t++) w.parts[t].axis = -1;
+    *w.model = *model;
+    memcpy(w.tensor, model->tensor, (size_t)model->n_tensors * sizeof *w.tensor);
+    memcpy(w.op, model->op, (size_t)model->n_ops * sizeof *w.op);
+    memcpy(list, which, (size_t)n * sizeof *list);
+    w.model->tensor = w.tensor;
+    w.model->op = w.op;
+    w.model->n_divided = n;
+    w.model->divided = list;
+    for (int i = 0; i < n; i++) TW_TRY(divide_one(&w, &which[i]));
+    TW_TRY(check_readers(&w));
+    TW_TRY(tw_model_check(w.model, diag));
+    *out = w.model;
+    return TW_OK;
+}

@@ -1,0 +1,242 @@
+/* test/plan/test_divide.c - divided operators on several cores, given and found: sums that pass links and are added up in one place, parts that stay for what is made next; executed. */
+#include "plan/plan.h"
+#include "tilewright/tilewright.h"
+#include "tw_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOM = 4000, CORES = 3 };
+
+static void add(char *text, const char *fmt, ...) TW_PRINTF(2, 3);
+static void add(char *text, const char *fmt, ...)
+{
+    va_list args;
+    size_t n = strlen(text);
+    va_start(args, fmt);
+    vsnprintf(text + n, ROOM - n, fmt, args);
+    va_end(args);
+}
+
+static void write_machine(char *text, int rate)
+{
+    *text = 0;
+    add(text,
+        "machine: row\nunit: byte\ntiming: async\nmemories: [{name: dram, size: unlimited, energy: 5 pJ}]\n"
+        "ports: [{name: ddr, memory: dram, per_cycle: %d}]\ncores:\n  - name: c\n    grid: [%d]\n"
+        "    links: {name: noc, memory: m, cost: {latency: 2, per_cycle: 4}}\n"
+        "    memories: [{name: m, size: 16 KiB, energy: 1 pJ}]\n    engines:\n"
+        "      - {name: dma, between: [dram, m], prefetch: all, cost: {latency: 2, per_cycle: %d}}\n"
+        "      - {name: mac, computes: [multiply-add, add], memory: m, energy: 0.1 pJ, cost: {array: [2, 2]}}\n",
+        rate, CORES, rate);
+}
+
+static const tw_plan *must_verify(tw_context *ctx, const tw_plan *plan)
+{
+    const tw_verdict *v;
+    CHECK_EQ(tw_plan_verify(ctx, plan, -1, &(tw_verify_options){.seed = 5}, &v), TW_OK);
+    if (v->first_fault) fprintf(stderr, "%s\n", v->first_fault);
+    CHECK(v->checked && v->executed && v->equal);
+    return plan;
+}
+
+static char *mapping_of(tw_context *ctx, const tw_plan *plan)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    CHECK_EQ(tw_plan_print_mapping(ctx, plan, out), TW_OK);
+    fclose(out);
+    return text;
+}
+
+/* The sums in one group, or each in a group of its own from which it goes to memory 0 or stays where it is made. */
+static void draw_mapping(uint64_t *random, int n, const char *loop, char *text)
+{
+    int core[8];
+    bool one = tw_test_pick(random, 0, 1), stay = tw_test_pick(random, 0, 1);
+    const char *gap = "resident: {";
+    for (int i = 0; i <= n; i++) core[i] = (int)tw_test_pick(random, 0, CORES - 1);
+    *text = 0;
+    add(text, "divide: {o: {%s: [", loop);
+    for (int i = 0; i < n; i++) add(text, "%s%d", i ? ", " : "", (int)tw_test_pick(random, 1, 3));
+    add(text, "]}}\ngroups:\n");
+    if (one) {
+        add(text, "  - ops: [");
+        for (int i = 0; i < n; i++) add(text, "o.sum%d, ", i);
+        add(text, "o]\n    engines: {");
+        for (int i = 0; i < n; i++) add(text, "o.sum%d: c_%d.mac, ", i, core[i]);
+        add(text, "o: c_%d.mac}\n    levels: [{at: c_%d.m, sizes: {%s: 2}, buffers: {o.sum0: %d}}]\n", core[n],
+            core[n], strcmp(loop, "k") == 0 ? "m" : "oy", (int)tw_test_pick(random, 1, 2));
+        return;
+    }
+    for (int i = 0; i <= n; i++) {
+        char sum[16] = "";
+        if (i < n) snprintf(sum, sizeof sum, ".sum%d", i);
+        add(text, "  - {ops: [o%s], core: c_%d, levels: [{at: m}]}\n", sum, core[i]);
+    }
+    for (int i = 0; i < n && stay; i++) add(text, "%so.sum%d: c_%d.m", i ? ", " : gap, i, core[i]);
+    if (stay) add(text, "}\n");
+}
+
+static void draw_workload(uint64_t *random, bool *conv, char *text)
+{
+    *conv = tw_test_pick(random, 0, 1);
+    *text = 0;
+    if (*conv)
+        add(text,
+            "workload: one\nops:\n  - {name: o, op: conv, shape: [%d, %d, 5], out: %d, kernel: 3, pad: 1, dtype: "
+            "i8, "
+            "out_dtype: i8, accumulator: i32}\n",
+            (int)tw_test_pick(random, 4, 12), (int)tw_test_pick(random, 2, 6), (int)tw_test_pick(random, 1, 5));
+    else
+        add(text,
+            "workload: one\nops:\n  - {name: o, op: matmul, shape: [%d, %d, %d], dtype: i8, out_dtype: i8, "
+            "accumulator: i32}\n",
+            (int)tw_test_pick(random, 2, 6), (int)tw_test_pick(random, 1, 6), (int)tw_test_pick(random, 12, 60));
+}
+
+TEST(sums_on_several_cores_are_passed_on_and_added_up)
+{
+    uint64_t random = tw_test_seed();
+    int n_planned = 0, n_linked = 0, n_cases = tw_test_rounds(200);
+    for (int i = 0; i < n_cases; i++) {
+        static char machine_text[ROOM], workload[ROOM], text[ROOM];
+        tw_context *ctx = tw_context_new();
+        const tw_model *model;
+        const tw_machine *machine;
+        const tw_mapping *mapping;
+        const tw_plan *plan, *again;
+        bool conv;
+        write_machine(machine_text, (int)tw_test_pick(&random, 1, 8));
+        draw_workload(&random, &conv, workload);
+        draw_mapping(&random, (int)tw_test_pick(&random, 2, 4), conv ? "ic" : "k", text);
+        CHECK_EQ(tw_model_parse(ctx, "workload", workload, &model), TW_OK);
+        CHECK_EQ(tw_machine_parse(ctx, "machine", machine_text, &machine), TW_OK);
+        if (tw_mapping_parse(ctx, model, machine, "mapping", text, &mapping) == TW_OK &&
+            tw_plan_eval(ctx, model, machine, mapping, &plan) == TW_OK) {
+            char *written = mapping_of(ctx, must_verify(ctx, plan));
+            CHECK_EQ(tw_mapping_parse(ctx, model, machine, "again", written, &mapping), TW_OK);
+            CHECK_EQ(tw_plan_eval(ctx, model, machine, mapping, &again), TW_OK);
+            CHECK_EQ(tw_plan_summary(again)->cycles, tw_plan_summary(plan)->cycles);
+            for (int e = 0; e < tw_plan_n_engines(plan); e++) {
+                const tw_engine_use *use = tw_plan_engine_use(plan, 0, e);
+                if (!strstr(use->engine, "noc") || use->load_units == 0) continue;
+                n_linked++;
+                break;
+            }
+            n_planned++;
+            free(written);
+        }
+        tw_context_free(ctx);
+    }
+    fprintf(stderr, "%d of %d planned, %d over links\n", n_planned, n_cases, n_linked);
+    CHECK(n_planned > n_cases / 2 && n_linked > n_cases / 8);
+}
+
+/* A product with one output has nothing that cores could share but its sum. */
+TEST(a_long_sum_is_shared_by_cores)
+{
+    static char machine_text[ROOM];
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan, *again;
+    const tw_mapping *mapping;
+    tw_search_options options = TW_SEARCH_OPTIONS_INIT;
+    options.groups = true;
+    write_machine(machine_text, 16);
+    CHECK_EQ(
+        tw_model_parse(ctx, "dot",
+                       "workload: dot\nops:\n  - {name: o, op: matmul, shape: [1, 1, 6000], dtype: i8, out_dtype: "
+                       "i8, accumulator: i32}\n",
+                       &model),
+        TW_OK);
+    CHECK_EQ(tw_machine_parse(ctx, "machine", machine_text, &machine), TW_OK);
+    CHECK_EQ(tw_plan_search(ctx, model, machine, &options, &plan), TW_OK);
+    char *written = mapping_of(ctx, must_verify(ctx, plan));
+    CHECK(strstr(written, "divide: {o: {k: [1, 1, 1]}}") != NULL);
+    CHECK(tw_plan_summary(plan)->cycles * 10 < plan->joint->search->alone[0] * 7);
+    CHECK(plan->joint->search->bound <= tw_plan_summary(plan)->cycles);
+    CHECK_EQ(tw_mapping_parse(ctx, model, machine, "again", written, &mapping), TW_OK);
+    CHECK_EQ(tw_plan_eval(ctx, model, machine, mapping, &again), TW_OK);
+    CHECK_EQ(tw_plan_summary(again)->cycles, tw_plan_summary(plan)->cycles);
+    free(written);
+    tw_context_free(ctx);
+}
+
+/* Two products. Each core makes a part of what is between them, which stays there for its own sum of the second one: nothing of it passes the DRAM, and of the sums one core's pass the link. */
+TEST(parts_stay_on_the_core_that_makes_them)
+{
+    static const char workload[] = "workload: mlp\nops:\n  - {name: up, op: matmul, shape: [4, 60, 40], dtype: i8, "
+                                   "out_dtype: i8, accumulator: i32, "
+                                   "output: h}\n  - {name: down, op: matmul, shape: [4, 20, 60], dtype: i8, "
+                                   "out_dtype: i8, accumulator: i32, inputs: "
+                                   "{ifm: h}}\n";
+    static const char text[] = "divide: {up: {n: [2, 1]}, down: {k: [2, 1]}}\ngroups:\n"
+                               "  - {ops: [up.part0], core: c_0, levels: [{at: m, sizes: {n: 8}}]}\n"
+                               "  - {ops: [up.part1], core: c_1, levels: [{at: m, sizes: {n: 8}}]}\n"
+                               "  - ops: [down.sum0, down.sum1, down]\n"
+                               "    engines: {down.sum0: c_0.mac, down.sum1: c_1.mac, down: c_1.mac}\n"
+                               "    levels: [{at: c_1.m, sizes: {n: 5}, buffers: {down.sum0: 2}}]\n"
+                               "resident: {h.part0: c_0.m, h.part1: c_1.m}\n";
+    static char machine_text[ROOM];
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_mapping *mapping;
+    const tw_plan *plan;
+    int64_t links = 0, dram = 0;
+    write_machine(machine_text, 4);
+    CHECK_EQ(tw_model_parse(ctx, "mlp", workload, &model), TW_OK);
+    CHECK_EQ(tw_machine_parse(ctx, "machine", machine_text, &machine), TW_OK);
+    CHECK_EQ(tw_mapping_parse(ctx, model, machine, "mapping", text, &mapping), TW_OK);
+    CHECK_EQ(tw_plan_eval(ctx, model, machine, mapping, &plan), TW_OK);
+    must_verify(ctx, plan);
+    for (int e = 0; e < tw_plan_n_engines(plan); e++) {
+        const tw_engine_use *use = tw_plan_engine_use(plan, 0, e);
+        *(strstr(use->engine, "noc") ? &links : &dram) += use->load_units + use->store_units;
+    }
+    CHECK_EQ(links, 4 * 4 * 20);                             /* sums of 32 bits */
+    CHECK_EQ(dram, 2 * 4 * 40 + 60 * 40 + 20 * 60 + 4 * 20); /* the input for both cores, weights and output once */
+    tw_context_free(ctx);
+}
+
+TEST(who_reads_what_is_divided_is_divided_alike)
+{
+    static const char workload[] = "workload: pair\nops:\n"
+                                   "  - {name: a, op: conv, shape: [4, 6, 6], out: 8, kernel: 3, pad: 1, dtype: "
+                                   "i8, out_dtype: i8, accumulator: i32, output: h}\n"
+                                   "  - {name: b, op: conv, shape: [8, 6, 6], out: 4, kernel: 3, pad: 1, dtype: "
+                                   "i8, out_dtype: i8, accumulator: i32, inputs: {ifm: h}}\n";
+    static const struct {
+        const char *divide, *message;
+    } row[] = {
+        {"{a: {oc: 2}}", "m:1:9: error: 'b' reads 'h', which is divided, and is not divided itself"},
+        {"{a: {oc: 2}, b: {oc: 2}}", "m:1:9: error: 'b' reads 'h', which is divided, and is divided otherwise"},
+        {"{a: {oc: 2}, b: {ic: [1, 3]}}",
+         "m:1:9: error: 'b' reads 'h', which is divided, and is divided otherwise"},
+        {"{a: {oy: 2}, b: {oy: 2}}", "m:1:9: error: 'b' reads 'h', which is divided, and is divided otherwise"},
+        {"{a: {oc: 2}, b: {ic: [1, 1]}}", NULL},
+    };
+    for (size_t i = 0; i < TW_COUNT(row); i++) {
+        static char machine_text[ROOM], text[ROOM];
+        tw_context *ctx = tw_context_new();
+        const tw_model *model;
+        const tw_machine *machine;
+        const tw_mapping *mapping;
+        write_machine(machine_text, 4);
+        snprintf(
+            text, sizeof text,
+            "divide: %s\ngroups:\n  - {ops: [a.part0], core: c_0, levels: [{at: m}]}\n  - {ops: [a.part1], core: "
+            "c_0, levels: [{at: m}]}\n  - {ops: [b.sum0, b.sum1, b], core: c_0, levels: [{at: m}]}\n",
+            row[i].divide);
+        CHECK_EQ(tw_model_parse(ctx, "w", workload, &model), TW_OK);
+        CHECK_EQ(tw_machine_parse(ctx, "machine", machine_text, &machine), TW_OK);
+        tw_status status = tw_mapping_parse(ctx, model, machine, "m", text, &mapping);
+        CHECK_EQ(status, row[i].message ? TW_ERR_INPUT : TW_OK);
+        if (row[i].message) CHECK_STR(tw_context_message(ctx, 0), row[i].message);
+        tw_context_free(ctx);
+    }
+}
