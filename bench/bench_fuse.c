@@ -121,24 +121,27 @@ static void mlp(FILE *out)
             i, width[i + 1], width[i], i, i + 1);
 }
 
-/* Scores, a softmax in four steps, and what it weighs: one head of 512 rows. */
-static void attention(FILE *out)
+/* Scores, a softmax in four steps, and what it weighs: one head of n rows. */
+static void head(FILE *out, int n)
 {
     fprintf(
         out,
-        "  - {name: score, op: matmul, shape: [512, 512, 64], dtype: f32, inputs: {ifm: q, w: k}, output: s}\n"
-        "  - {name: top, compute: max, loops: {i: 512, j: 512}, reduce: [j], reads: {s: {tensor: s, dtype: f32, "
+        "  - {name: score, op: matmul, shape: [%d, %d, 64], dtype: f32, inputs: {ifm: q, w: k}, output: s}\n"
+        "  - {name: top, compute: max, loops: {i: %d, j: %d}, reduce: [j], reads: {s: {tensor: s, dtype: f32, "
         "at: [i, j]}}, writes: {m: {tensor: m, dtype: f32, at: [i]}}}\n"
-        "  - {name: power, compute: map, loops: {i: 512, j: 512}, value: \"exp(s - m)\", reads: {s: {tensor: s, "
+        "  - {name: power, compute: map, loops: {i: %d, j: %d}, value: \"exp(s - m)\", reads: {s: {tensor: s, "
         "dtype: f32, at: [i, j]}, m: {tensor: m, dtype: f32, at: [i]}}, writes: {e: {tensor: e, dtype: f32, at: "
         "[i, j]}}}\n"
-        "  - {name: total, compute: add, loops: {i: 512, j: 512}, reduce: [j], reads: {e: {tensor: e, dtype: "
+        "  - {name: total, compute: add, loops: {i: %d, j: %d}, reduce: [j], reads: {e: {tensor: e, dtype: "
         "f32, at: [i, j]}}, writes: {z: {tensor: z, dtype: f32, at: [i]}}}\n"
-        "  - {name: share, compute: map, loops: {i: 512, j: 512}, value: \"e / z\", reads: {e: {tensor: e, "
+        "  - {name: share, compute: map, loops: {i: %d, j: %d}, value: \"e / z\", reads: {e: {tensor: e, "
         "dtype: f32, at: [i, j]}, z: {tensor: z, dtype: f32, at: [i]}}, writes: {p: {tensor: p, dtype: f32, at: "
         "[i, j]}}}\n"
-        "  - {name: context, op: matmul, shape: [512, 64, 512], dtype: f32, inputs: {ifm: p, w: v}, output: o}\n");
+        "  - {name: context, op: matmul, shape: [%d, 64, %d], dtype: f32, inputs: {ifm: p, w: v}, output: o}\n",
+        n, n, n, n, n, n, n, n, n, n, n, n);
 }
+
+static void attention(FILE *out) { head(out, 512); }
 
 /* A block of a transformer: 128 rows of 256, four heads, floats. */
 static void transformer(FILE *out)
@@ -286,6 +289,24 @@ static int run_sizes(void)
     return bad;
 }
 
+/* One head of attention, 1'024 rows of 64, in different memories. */
+static void keys(FILE *out) { head(out, 1024); }
+
+static int run_keys(void)
+{
+    static const int kib[] = {1024, 256, 128, 64, 32, 16};
+    int bad = 0;
+    for (size_t i = 0; i < sizeof kib / sizeof *kib; i++) {
+        char machine[800], name[20], size[20];
+        snprintf(name, sizeof name, "keys-%d", kib[i]);
+        snprintf(size, sizeof size, "%d KiB", kib[i]);
+        const char *at = strstr(slow, "1 MiB");
+        snprintf(machine, sizeof machine, "%.*s%s%s", (int)(at - slow), slow, size, at + strlen("1 MiB"));
+        bad |= run(&(row){name, machine, keys});
+    }
+    return bad;
+}
+
 /* ---- networks ---- */
 
 typedef struct network_row {
@@ -409,5 +430,6 @@ int main(void)
            "s", "more s", "wall s");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) bad |= run(&rows[i]);
     bad |= run_sizes();
+    bad |= run_keys();
     return bad | run_networks();
 }

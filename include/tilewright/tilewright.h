@@ -551,6 +551,7 @@ typedef struct tw_group_facts {
     int64_t saved_bytes;             /* neither stored nor loaded: twice each tensor that stays inside */
     int64_t kept_bytes;              /* of windows that slide: what stays from one step to the next */
     int64_t even_points, even_bytes; /* points more per byte less, as a reduced fraction; 0: nothing is saved */
+    int64_t rescaled; /* of the points: those that rescale sums of reductions that run along a loop */
 } tw_group_facts;
 typedef struct tw_group_tensor {
     const char *name;

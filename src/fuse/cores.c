@@ -933,25 +933,67 @@ static tw_status keep_tensors(hunt *h)
 
 /* ---- equal parts, to compare ---- */
 
-/* The best loop of a segment for equal parts over all cores; n 0: there is none. */
+static bool core_computes(const hunt *h, int core, const tw_op *op)
+{
+    const tw_platform *own = h->core[core].machine.platform;
+    for (int v = 0; v < own->n_views; v++)
+        if (tw_machine_computes(&own->view[v].machine, op)) return true;
+    return false;
+}
+
+/* The cores that can run all of the segment; how many. */
+static int list_able(const hunt *h, const tw_segment *segment, int *core)
+{
+    int n = 0;
+    for (int c = 0; c < h->platform->n_cores; c++) {
+        bool able = true;
+        for (int i = 0; i < segment->n && able; i++) able = core_computes(h, c, tw_segment_op(segment, i));
+        if (able) core[n++] = c;
+    }
+    return n;
+}
+
+/* The best loop of a segment for equal parts over all cores that can run it, or all of it on the only one; n 0: there is none. */
 static tw_status split_equally(hunt *h, const tw_segment *segment, split *best)
 {
-    int loop[MOST_LOOPS], n_loops = list_loops(tw_segment_op(segment, segment->n - 1), loop);
+    int loop[MOST_LOOPS], n_loops = list_loops(tw_segment_op(segment, segment->n - 1), loop), *core;
     double *even;
-    split s = {.segment = *segment, .n = h->platform->n_cores};
-    TW_ALLOC(h->arena, s.part, s.n);
-    TW_ALLOC(h->scratch, even, s.n);
+    split s = {.segment = *segment};
+    TW_ALLOC(h->arena, s.part, h->platform->n_cores);
+    TW_ALLOC(h->scratch, even, h->platform->n_cores);
+    TW_ALLOC(h->scratch, core, h->platform->n_cores);
     *best = (split){0};
-    for (int i = 0; i < s.n; i++) even[i] = 1, s.part[i].core = i;
-    for (int l = 0; l < n_loops; l++) {
-        int64_t extent = tw_segment_op(segment, segment->n - 1)->loop[loop[l]].extent;
+    s.n = list_able(h, segment, core);
+    for (int i = 0; i < s.n; i++) even[i] = 1, s.part[i].core = core[i];
+    for (int l = 0; l < n_loops && s.n > 1; l++) {
         bool can;
-        if (extent < s.n) continue;
+        if (tw_segment_op(segment, segment->n - 1)->loop[loop[l]].extent < s.n) continue;
         s.n_loops = 1;
         s.loop[0] = loop[l];
         (void)share_out(&s, even);
         TW_TRY(price_split(h, &s, &can));
         if (can) TW_TRY(keep_split(h, &s, best));
+    }
+    if (best->n > 0 || s.n == 0) return TW_OK;
+    bool can;
+    s.n_loops = 0;
+    s.n = 1;
+    TW_TRY(price_split(h, &s, &can));
+    return can ? keep_split(h, &s, best) : TW_OK;
+}
+
+/* Adds the segment in equal parts or, where no core runs all of it, its operators one by one; false: that cannot be. */
+static tw_status add_equally(hunt *h, const tw_segment *segment, tw_group_map *group, int *n, bool *can)
+{
+    split s;
+    TW_TRY(split_equally(h, segment, &s));
+    *can = s.n > 0 && *n + s.n <= TW_MAX_GROUPS;
+    for (int i = 0; i < s.n && *can; i++) TW_TRY(place_part(h, &s, &s.part[i], &group[(*n)++]));
+    if (*can || segment->n == 1) return TW_OK;
+    *can = true;
+    for (int i = 0; i < segment->n && *can; i++) {
+        const tw_segment one = {segment->model, segment->first + i, 1};
+        TW_TRY(add_equally(h, &one, group, n, can));
     }
     return TW_OK;
 }
@@ -966,12 +1008,10 @@ static tw_status compare_equal(hunt *h)
     TW_ALLOC(h->arena, group, TW_MAX_GROUPS);
     for (int g = 0; g < best->n_groups; g++) {
         const tw_segment segment = segment_of(h, &best->group[g]);
-        split s;
         if (g > 0 && are_parts(&best->group[g - 1], &best->group[g])) continue;
         if (tw_deadline_is_over(h->diag->deadline)) return TW_OK;
-        TW_TRY(split_equally(h, &segment, &s));
-        if (s.n == 0 || mapping.n_groups + s.n > TW_MAX_GROUPS) return TW_OK;
-        for (int i = 0; i < s.n; i++) TW_TRY(place_part(h, &s, &s.part[i], &group[mapping.n_groups++]));
+        TW_TRY(add_equally(h, &segment, group, &mapping.n_groups, &can));
+        if (!can) return TW_OK;
     }
     mapping.group = group;
     TW_TRY(try_mapping(h, &mapping, &m, &can));
@@ -1059,4 +1099,63 @@ tw_status tw_cores_find(const tw_fuse_request *asked, const tw_work *work, tw_co
     else
         *out = other;
     return TW_OK;
+}
+
+/* ---- the table ---- */
+
+static double by_cycles(const void *user, double cycles, double energy_fj)
+{
+    (void)user, (void)energy_fj;
+    return cycles;
+}
+
+/* One operator on one core of each kind. */
+static tw_status fill_row(hunt *h, int op, int64_t *row)
+{
+    const split whole = {.segment = {h->asked->model, op, 1}};
+    for (int c = 0; c < h->platform->n_cores; c++) {
+        int kind = h->core[c].kind;
+        part p = {.core = c};
+        if (kind < c) row[c] = row[kind];
+        if (kind < c || !core_computes(h, c, &h->asked->model->op[op])) continue;
+        TW_TRY(tile_part(h, &whole, &p));
+        row[c] = p.cycles;
+    }
+    return TW_OK;
+}
+
+static tw_status fill_table(hunt *h, int64_t *table)
+{
+    int n = h->platform->n_cores, kinds = 0;
+    TW_TRY(tw_core_machines_of(h->asked->machine, h->arena, h->scratch, &h->core));
+    for (int c = 0; c < n; c++) kinds += h->core[c].kind == c && h->core[c].machine.platform->n_views > 0;
+    if (kinds * h->asked->model->n_ops > TW_TABLE_MOST) return TW_INFEASIBLE;
+    for (int i = 0; i < h->asked->model->n_ops; i++) TW_TRY(fill_row(h, i, &table[(int64_t)i * n]));
+    return TW_OK;
+}
+
+tw_status tw_cores_table(const tw_model *model, const tw_machine *machine, const tw_work *work,
+                         const int64_t **table)
+{
+    const tw_fuse_request asked = {.model = model, .machine = machine, .by = {by_cycles, NULL}};
+    tw_diag quiet = tw_diag_quiet(work->diag);
+    tw_cores_found found = {0};
+    hunt *h;
+    int64_t *all;
+    *table = NULL;
+    if (!machine->platform || machine->platform->n_cores < 2) return TW_OK;
+    TW_ALLOC(work->scratch, h, 1);
+    TW_ALLOC(work->arena, all, (int64_t)model->n_ops * machine->platform->n_cores);
+    *h = (hunt){.asked = &asked,
+                .platform = machine->platform,
+                .best = &found.best,
+                .out = &found,
+                .arena = work->scratch,
+                .scratch = work->scratch,
+                .diag = &quiet};
+    if (!(h->bench = tw_arena_new())) return TW_ERR_NOMEM;
+    tw_status status = fill_table(h, all);
+    tw_arena_free(h->bench);
+    if (status == TW_OK) *table = all;
+    return status == TW_ERR_NOMEM ? status : TW_OK;
 }

@@ -22,4 +22,10 @@ typedef struct tw_cores_found {
 
 /* TW_INFEASIBLE, without a word, when no mapping was found. `apart` of the request is of no use here. */
 TW_NODISCARD tw_status tw_cores_find(const tw_fuse_request *asked, const tw_work *work, tw_cores_found *out);
+
+/* What each operator takes by itself on each core, in the best way that is found: cycles of operator i on core c in table[i * cores + c], 0: the core cannot run it. NULL: the machine has one
+ * core, or there are more than TW_TABLE_MOST operators for kinds of cores. */
+enum { TW_TABLE_MOST = 256 };
+TW_NODISCARD tw_status tw_cores_table(const tw_model *model, const tw_machine *machine, const tw_work *work,
+                                      const int64_t **table);
 #endif

@@ -6,6 +6,7 @@
 #include "fuse/tiling.h"
 
 #include "mapping/taken.h"
+#include "model/running.h"
 #include "tile/box.h"
 #include "tile/shape.h"
 #include "tile/split.h"
@@ -31,6 +32,7 @@ typedef struct link_sums { /* of a tensor on a mover */
 typedef struct seen { /* a tensor, as far as operators are in that touch it */
     int tensor;
     bool is_made;                      /* by an operator that may come in                                  */
+    bool twice;                        /* it is held together with what it was before                      */
     int64_t version;                   /* 0: nobody reads it yet in this tiling                            */
     int inner;                         /* cuts that count, the others leave what is held as it is          */
     int64_t most, ahead;               /* elements held at once; most that come for the next window        */
@@ -81,6 +83,9 @@ struct tw_tiler {
     int n_corners;
     corner corner[MOST_CORNERS];
     int n_classes[TW_TILING_CUTS], step[TW_TILING_CUTS]; /* along a cut; from a corner to the next one */
+    /* where reductions run along a loop: of the only frame that is tried then */
+    tw_running running;
+    int n_running; /* operators of that frame, 0: none run */
 };
 
 tw_status tw_tiler_new(const tw_pricing *by, tw_arena *arena, tw_tiler **out)
@@ -288,25 +293,53 @@ static double peak_cycles(const tw_segment_frame *f, int k, const tw_box *box)
     return (double)tw_box_points(tw_segment_op(&f->segment, k), box) / at_once;
 }
 
-/* Whether the operator runs at the corner; then it does so as often as its output changes. */
-static bool runs_at(const tw_tiler *w, const entered *e, int c)
+/* The operator that came in as number d as one that may run along a loop, -1: none does. */
+static int running_at(const tw_tiler *w, int d)
 {
-    const seen *made = &w->seen[e->output];
-    return w->corner[c].same <= made->inner && fresh_elems(made, c) > 0;
+    int k = w->n_running - 1 - d;
+    return k >= 0 && (w->running.runs >> k & 1) ? k : -1;
 }
 
-static void sum_work(tw_tiler *w, int d)
+/* Cuts that count for the operator: with the others it does not run again. */
+static int cuts_of(const tw_tiler *w, int d, const tw_tiling *t)
+{
+    return running_at(w, d) >= 0 ? t->n_cuts : w->seen[w->entered[d].output].inner;
+}
+
+/* Whether the operator runs at the corner; then it does so as often as its output changes, or what it has reduced. */
+static bool runs_at(const tw_tiler *w, int d, int c, const tw_tiling *t)
+{
+    return w->corner[c].same <= cuts_of(w, d, t) && fresh_elems(&w->seen[w->entered[d].output], c) > 0;
+}
+
+/* The points with which what the operator has added up so far is rescaled at the corner; false: it is not. */
+static bool rescales_at(const tw_tiler *w, int d, int c, const tw_tiling *t, tw_box *out)
+{
+    const tw_op *op = tw_segment_op(&w->widest->segment, op_at(w->widest, d));
+    int k = running_at(w, d);
+    if (k < 0 || !w->running.by[k] || w->corner[c].at[t->n_cuts - 1] == 0) return false;
+    *out = w->entered[d].box[c];
+    for (int l = 0; l < op->n_loops; l++)
+        if (op->loop[l].reduces) out->span[l].hi = tw_min(out->span[l].hi, out->span[l].lo + 1);
+    return true;
+}
+
+static void sum_work(tw_tiler *w, int d, const tw_tiling *t)
 {
     entered *e = &w->entered[d];
-    int k = op_at(w->widest, d), inner = w->seen[e->output].inner;
+    int k = op_at(w->widest, d), inner = cuts_of(w, d, t);
     const tw_op *op = tw_segment_op(&w->widest->segment, k);
+    tw_box rescaled;
     e->peak = e->points = 0;
     e->is_spread = false;
     for (int c = 0; c < w->n_corners; c++) {
-        if (!runs_at(w, e, c)) continue;
+        if (!runs_at(w, d, c, t)) continue;
         double times = w->corner[c].times[inner];
         e->peak += times * peak_cycles(w->widest, k, &e->box[c]);
         e->points += times * (double)tw_box_points(op, &e->box[c]);
+        if (!rescales_at(w, d, c, t, &rescaled)) continue;
+        e->peak += times * peak_cycles(w->widest, k, &rescaled);
+        e->points += times * (double)tw_box_points(op, &rescaled);
     }
 }
 
@@ -352,14 +385,16 @@ static tw_spread best_spread(tw_tiler *w, int k, const tw_box *box)
 static void spread_out(tw_tiler *w, int d, const tw_tiling *t)
 {
     entered *e = &w->entered[d];
-    int k = op_at(w->widest, d), inner = w->seen[e->output].inner;
+    int k = op_at(w->widest, d), inner = cuts_of(w, d, t);
+    tw_box rescaled;
     if (e->is_spread) return;
     e->is_spread = true;
     e->over = best_spread(w, k, &e->box[middle_corner(w, t)]);
     e->worked = e->last_work = 0;
     for (int c = 0; c < w->n_corners; c++) {
-        if (!runs_at(w, e, c)) continue;
+        if (!runs_at(w, d, c, t)) continue;
         double cycles = exec_cycles(w->widest, k, &e->over, &e->box[c]);
+        if (rescales_at(w, d, c, t, &rescaled)) cycles += exec_cycles(w->widest, k, &e->over, &rescaled);
         e->worked += w->corner[c].times[inner] * cycles;
         if (w->corner[c].end[1]) e->last_work = cycles;
     }
@@ -385,6 +420,8 @@ static void find_boxes(tw_tiler *w, int d, const tw_tiling *t)
     const tw_op *op = tw_segment_op(&w->widest->segment, op_at(w->widest, d));
     for (int c = 0; c < w->n_corners; c++) {
         box_of(op, e, fresh_region(made, c), fresh_elems(made, c), &e->box[c]);
+        int k = running_at(w, d);
+        if (k >= 0) e->box[c].span[w->running.loop[k]] = w->entered[0].box[c].span[t->running - 1];
         if (t->slide > 0) box_of(op, e, &made->old[c], made->old_elems[c], &e->old[c]);
     }
 }
@@ -401,7 +438,7 @@ static bool enter(tw_tiler *w, int d, const tw_tiling *t)
     else
         find_boxes(w, d, t);
     for (int o = 0; o < tw_op_output(op); o++) touch_all(w, d, o, &w->seen[e->input[o]], t);
-    sum_work(w, d);
+    sum_work(w, d, t);
     return true;
 }
 
@@ -544,9 +581,10 @@ static void add_room(const tw_tiler *w, const tw_segment_frame *f, uint64_t resi
     }
     for (int m = tiles_from(f, resident, i); m < h->n_memories; m++) {
         room *r = &need[h->memory[m]];
-        int64_t units = aligned(f, h->memory[m], s->most * h->units), each = units;
+        int64_t most = (s->twice ? 2 : 1) * s->most * h->units, units = aligned(f, h->memory[m], most),
+                each = units;
         if (s->axis >= 0) each = aligned(f, h->memory[m], s->ahead * h->units);
-        spare_end(f, h->memory[m], s->most * h->units, need);
+        spare_end(f, h->memory[m], most, need);
         bool one = s->inner == 0 || h->part == TW_STAYS_INSIDE;
         r->once += one ? units : units - each;
         if (!one) *(h->part == TW_COMES_IN ? &r->in : &r->out) += each;
@@ -760,6 +798,7 @@ static int list_sizes(const tw_segment_frame *f, int loop, int64_t size[MOST_SIZ
 typedef struct cut_loops {
     int n, loop[TW_TILING_CUTS]; /* outermost first                                 */
     int n_moving;                /* of them, the first, that move what stays inside */
+    int running;                 /* 1 + the last of them, if reductions run along it */
 } cut_loops;
 
 /* Loops that do not move what stays inside are cut innermost, so that nothing is computed again for them. */
@@ -810,16 +849,27 @@ static void try_slides(tw_tiler *w, int n_wanted, tw_tiling t, int n_moving)
     try_tiling(w, n_wanted, &t);
 }
 
+/* Of many sizes every other one: three loops are cut. */
+static int thin_out(int64_t *size, int n)
+{
+    int kept = 0;
+    for (int i = 0; i < n; i++)
+        if (n <= MOST_SIZES / 2 || i % 2 == 0 || i == n - 1) size[kept++] = size[i];
+    return kept;
+}
+
 /* All combinations of sizes of these loops. */
 static void try_loops(tw_tiler *w, int n_wanted, const cut_loops *c)
 {
     const tw_op *driver = tw_frame_driver(w->widest);
     int64_t size[TW_TILING_CUTS][MOST_SIZES];
     int n_sizes[TW_TILING_CUTS], at[TW_TILING_CUTS] = {0}, p;
-    for (p = 0; p < c->n; p++)
+    for (p = 0; p < c->n; p++) {
         if ((n_sizes[p] = list_sizes(w->widest, c->loop[p], size[p])) == 0) return;
+        if (c->running) n_sizes[p] = thin_out(size[p], n_sizes[p]);
+    }
     do {
-        tw_tiling t = {0};
+        tw_tiling t = {.running = c->running};
         int n_moving = 0;
         for (p = 0; p < c->n; p++) {
             if (size[p][at[p]] == driver->loop[c->loop[p]].extent) continue;
@@ -827,8 +877,9 @@ static void try_loops(tw_tiler *w, int n_wanted, const cut_loops *c)
             t.loop[t.n_cuts] = c->loop[p];
             t.size[t.n_cuts++] = size[p][at[p]];
         }
-        try_tiling(w, n_wanted, &t);
-        try_slides(w, n_wanted, t, n_moving);
+        bool runs = c->running && t.n_cuts > 0 && t.loop[t.n_cuts - 1] == c->running - 1;
+        if (!c->running || runs) try_tiling(w, n_wanted, &t);
+        if (!c->running) try_slides(w, n_wanted, t, n_moving);
         for (p = c->n - 1; p >= 0 && ++at[p] == n_sizes[p]; p--) at[p] = 0;
     } while (p >= 0);
 }
@@ -844,6 +895,7 @@ static int seen_at(tw_tiler *w, int tensor)
         w->seen[i].tensor = tensor;
         w->seen[i].is_made = tw_segment_maker(&w->widest->segment, tensor) >= 0;
         w->seen[i].n_links = 0;
+        w->seen[i].twice = false;
         w->n_seen++;
     }
     return i;
@@ -884,6 +936,32 @@ static void try_alike(tw_tiler *w, int most, bool *todo)
     }
 }
 
+/* One segment whose reductions run along a reduction of its driver, if they can. */
+static void try_running(tw_tiler *w, int n)
+{
+    const tw_segment_frame *f = w->drive->frame[n];
+    const tw_op *op[TW_MAX_GROUP_OPS], *driver = tw_frame_driver(f);
+    const char *why;
+    int where;
+    for (int k = 0; k <= n; k++) op[k] = tw_segment_op(&f->segment, k);
+    for (int k = 0; k < w->drive->n; k++) w->wanted[k] = k == n;
+    for (int l = 0; l < driver->n_loops; l++) {
+        if (!driver->loop[l].reduces || driver->loop[l].extent == 1 ||
+            !tw_running_of(f->segment.model, op, n + 1, l, &w->running, &where, &why) ||
+            !(w->running.runs & ~(1u << n)))
+            continue;
+        cut_loops c = loops_of(f, 2);
+        c.loop[c.n++] = l;
+        c.running = 1 + l;
+        w->n_running = n + 1;
+        for (int k = 0; k <= n; k++)
+            if (w->running.references >> k & 1) w->seen[seen_at(w, tw_op_makes(op[k]))].twice = true;
+        try_loops(w, n + 1, &c);
+        for (int i = 0; i < w->n_seen; i++) w->seen[i].twice = false;
+        w->n_running = 0;
+    }
+}
+
 void tw_tilings_find(tw_tiler *w, tw_drive *drive)
 {
     bool todo[TW_MAX_GROUP_OPS] = {false};
@@ -899,6 +977,8 @@ void tw_tilings_find(tw_tiler *w, tw_drive *drive)
         for (int i = 0; i < drive->n_lists[n]; i++) todo[n] &= drive->list[n][i].n == 0 || drive->list[n][i].keeps;
     }
     try_alike(w, 3, todo);
+    for (int n = 1; n < drive->n; n++)
+        if (drive->frame[n]) try_running(w, n);
 }
 
 void tw_tilings_find_one(tw_tiler *tiler, const tw_segment_frame *frame, tw_tilings *list)
@@ -959,8 +1039,12 @@ tw_status tw_tiling_group(const tw_segment_frame *f, const tw_tiling *t, tw_aren
     for (int k = 0; k < f->segment.n; k++)
         op[k] = (tw_group_op){.op = f->segment.first + k, .view = f->op[k].view, .over = t->over[k]};
     for (int p = 0; p < t->n_cuts; p++) cut[p] = (tw_nest_cut){.loop = t->loop[p], .size = t->size[p]};
-    *out = (tw_group_map){
-        .name = tw_frame_driver(f)->name, .n_ops = f->segment.n, .op = op, .n_cuts = t->n_cuts, .cut = cut};
+    *out = (tw_group_map){.name = tw_frame_driver(f)->name,
+                          .n_ops = f->segment.n,
+                          .op = op,
+                          .n_cuts = t->n_cuts,
+                          .cut = cut,
+                          .running = t->running};
     TW_TRY(write_levels(f, t, arena, out));
     return write_holds(f, t, arena, out);
 }

@@ -12,6 +12,9 @@
  * Where windows slide along a cut, the tile before counts: of what is asked for, that has been there is not made or moved again. What does
  * so is held in a circular buffer as large as the largest window, and each further buffer of it as large as what is new (docs/design/slide.md).
  *
+ * Where reductions of a segment can run along a reduction of its driver, tilings that cut it, innermost, are tried, too: what runs is executed at every
+ * tile, and rescaled at all but the first.
+ *
  * All segments that end with the same operator are counted together. What a tile asks of an operator depends on those behind it alone, so
  * that a segment is the next shorter one and one more operator in front:
  *
@@ -33,6 +36,7 @@ typedef struct tw_tiling {
     uint64_t resident;           /* bit i: the tensor lies whole in a memory between groups                   */
     int slide;                   /* 1 + the cut along which windows slide, 0: none does                       */
     uint64_t slides;             /* bit i: the tensor's window does, so that what two tiles share is kept     */
+    int running; /* 1 + the driver's loop, the last that is cut, along which reductions run (model/running.h); 0: none do */
     tw_spread over[TW_MAX_GROUP_OPS];
     double cycles, energy_fj, price; /* estimated */
 } tw_tiling;

@@ -8,6 +8,14 @@ typedef struct strides {
     bool none;
 } strides;
 
+/* The steps of the axis's loop, of those given, at which the input has elements; it may end before it begins. */
+static tw_span steps_present(const tw_axis *axis, tw_span steps)
+{
+    int64_t coef = axis->term[0].coef;
+    return (tw_span){tw_max(steps.lo, tw_cdiv(-axis->offset, coef)),
+                     tw_min(steps.hi, tw_fdiv(axis->extent - 1 - axis->offset, coef) + 1)};
+}
+
 /* A loop that the input does not have begins again at the same element. */
 static strides strides_of(const tw_op *op, const tw_operand *input, const tw_box *box, const tw_box *laid)
 {
@@ -22,12 +30,12 @@ static strides strides_of(const tw_op *op, const tw_operand *input, const tw_box
             continue;
         }
         int l = axis->term[0].loop;
-        int64_t coef = axis->term[0].coef, lo = tw_max(box->span[l].lo, tw_cdiv(-axis->offset, coef)),
-                hi = tw_min(box->span[l].hi, tw_fdiv(axis->extent - 1 - axis->offset, coef) + 1);
-        s.none |= lo >= hi;
-        s.n[l] = hi - lo;
+        int64_t coef = axis->term[0].coef;
+        tw_span present = steps_present(axis, box->span[l]);
+        s.none |= present.lo >= present.hi;
+        s.n[l] = present.hi - present.lo;
         s.from[l] = coef * below;
-        s.at += (coef * lo + axis->offset) * below;
+        s.at += (coef * present.lo + axis->offset) * below;
     }
     below = 1;
     for (int a = output->n_axes - 1; a >= 0; a--) {
@@ -68,6 +76,18 @@ tw_rim tw_rim_of(const tw_op *op, const tw_box *box)
     for (int l = 0; l < op->n_loops; l++)
         if (s.n[l] < tw_span_len(box->span[l])) return TW_RIM_SOME;
     return TW_RIM_NONE;
+}
+
+bool tw_rim_has(const tw_op *op, int loop, tw_span steps)
+{
+    const tw_operand *input = &op->operand[0];
+    for (int a = 0; a < input->n_axes; a++) {
+        const tw_axis *axis = &input->axis[a];
+        if (axis->n_terms == 0 || axis->term[0].loop != loop) continue;
+        tw_span present = steps_present(axis, steps);
+        if (present.lo >= present.hi) return true;
+    }
+    return false;
 }
 
 /* Thousandths of a cycle of all executions, at least. */

@@ -18,6 +18,8 @@ tw_shape tw_arranged(const tw_op *op, int operand, const tw_box *box, const tw_b
 /* Points of the box at which a pad has no element, with one input; otherwise none. */
 typedef enum tw_rim { TW_RIM_NONE, TW_RIM_SOME, TW_RIM_ALL } tw_rim;
 tw_rim tw_rim_of(const tw_op *op, const tw_box *box);
+/* Whether every tile with these steps of the loop is nothing but rim. */
+bool tw_rim_has(const tw_op *op, int loop, tw_span steps);
 /* Whether the movers do all of a move in no more time than movers and the compute engine beside them: a row for every element
  * is more than many engines take to compute it. The compute engine has the cost for the operator, `link` fills its memory. */
 bool tw_arranging_pays(const tw_machine *machine, const tw_model *model, const tw_op *op, int link);

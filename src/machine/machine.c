@@ -67,7 +67,7 @@ tw_machine tw_machine_for(const tw_machine *machine, const tw_model *model, cons
         view.pads = false;
         view.has_apart = 0;
         for (int m = 1; m < view.n_memories; m++)
-            view.memory[m].keeps = 0; /* a buffer is handed over, and stored */
+            view.memory[m].keeps &= TW_HOLDS_OUTPUT; /* what is loaded is a part of the output, and handed over */
         engine->cost = (tw_cost){.kind = TW_COST_CONSTANT};
         engine->min_tile = engine->tile_multiple = 1;
         engine->n_tile_sizes = 0;

@@ -94,6 +94,14 @@ const tw_cost *tw_group_cost(const tw_grouping *c, const tw_group_op *op)
     return machine->has_apart >> compute & 1 ? &machine->apart[compute] : &machine->engine[machine->compute].cost;
 }
 
+bool tw_group_running(const tw_group_map *group, const tw_model *model, tw_running *out, int *where,
+                      const char **why)
+{
+    const tw_op *op[TW_MAX_GROUP_OPS];
+    for (int i = 0; i < group->n_ops; i++) op[i] = op_of(model, group, i);
+    return tw_running_of(model, op, group->n_ops, group->running - 1, out, where, why);
+}
+
 /* All memories that the operand passes, memory 0 among them. */
 static int path_of(const tw_grouping *c, const tw_group_op *op, int operand, int memory[TW_MAX_MEMORIES])
 {
@@ -622,6 +630,74 @@ static tw_status check_holds(const judge *j)
     return status;
 }
 
+/* ---- reductions that run ---- */
+
+/* The loop is cut, innermost, and no other reduction is. */
+static tw_status check_running_cuts(const judge *j, int loop)
+{
+    const tw_op *driver = driver_of(j);
+    bool cut = false;
+    for (int k = 0; k < j->group->n_cuts; k++) {
+        const tw_nest_cut *is = &j->group->cut[k];
+        if (is->loop != loop && driver->loop[is->loop].reduces)
+            return tw_diag_error(j->diag, is->loc, "reductions run along '%s', so that reduction '%s' stays whole",
+                                 driver->loop[loop].name, driver->loop[is->loop].name);
+        if (is->loop != loop && cut)
+            return tw_diag_error(j->diag, is->loc,
+                                 "loop '%s' is cut inside of '%s', along which reductions run: cut it outside",
+                                 driver->loop[is->loop].name, driver->loop[loop].name);
+        cut |= is->loop == loop;
+    }
+    if (cut) return TW_OK;
+    return tw_diag_error(j->diag, AT(j, running), "reductions are to run along '%s', which no level cuts",
+                         driver->loop[loop].name);
+}
+
+/* What runs is kept where it is made, and changed in place, for this group alone. */
+static tw_status check_running_ops(const judge *j, const tw_running *running)
+{
+    for (int i = 0; i < j->group->n_ops; i++) {
+        const tw_op *op = judged_op(j, i);
+        if (i < j->group->n_ops - 1 && tw_group_is_stored(j->group, j->c->model, output_of(op)))
+            return tw_diag_error(j->diag, AT(j, op[i]),
+                                 "'%s' is read outside of the group, in which reductions run along a loop",
+                                 tensor_name(j, output_of(op)));
+        for (int l = 0; l < op->n_loops; l++)
+            if ((running->runs >> i & 1) && j->group->op[i].reduce[l] > 0)
+                return tw_diag_error(j->diag, AT(j, reduce[i][l]), "'%s' runs along '%s': it has no 'reduce'",
+                                     op->name, op->loop[(int)running->loop[i]].name);
+    }
+    return TW_OK;
+}
+
+static tw_status check_running(const judge *j)
+{
+    const tw_op *driver = driver_of(j);
+    int loop = j->group->running - 1, where;
+    const char *why;
+    tw_running running;
+    if (j->group->running == 0) return TW_OK;
+    if (loop < 0 || loop >= driver->n_loops)
+        return tw_diag_error(j->diag, AT(j, running), "reductions run along a loop that '%s' does not have",
+                             driver->name);
+    if (!tw_group_running(j->group, j->c->model, &running, &where, &why))
+        return tw_diag_error(j->diag, AT(j, running), "reductions cannot run along '%s': of '%s', %s",
+                             driver->loop[loop].name, judged_op(j, where)->name, why);
+    if (!(running.runs & ~(1u << (j->group->n_ops - 1))))
+        return tw_diag_error(j->diag, AT(j, running), "no operator before '%s' reduces along '%s': nothing runs",
+                             driver->name, driver->loop[loop].name);
+    for (int i = 0; i < j->group->n_parts; i++)
+        if (j->group->part[i].loop == loop)
+            return tw_diag_error(j->diag, AT(j, part), "reductions run along '%s', of which the group has a part",
+                                 driver->loop[loop].name);
+    for (int h = 0; h < j->group->n_holds; h++)
+        if (j->group->hold[h].slide > 0)
+            return tw_diag_error(j->diag, j->group->hold[h].loc,
+                                 "no window slides in a group whose reductions run along a loop");
+    TW_TRY(check_running_cuts(j, loop));
+    return check_running_ops(j, &running);
+}
+
 tw_status tw_grouping_check_one(const tw_grouping *c, int group)
 {
     judge j = judge_of(c, group);
@@ -631,7 +707,8 @@ tw_status tw_grouping_check_one(const tw_grouping *c, int group)
     for (int i = 0; i < j.group->n_ops; i++)
         if (check_loops(&j, i) != TW_OK) status = TW_ERR_INPUT;
     TW_TRY(status);
-    return check_holds(&j);
+    TW_TRY(check_holds(&j));
+    return check_running(&j);
 }
 
 /* ---- all groups ---- */

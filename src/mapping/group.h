@@ -83,5 +83,6 @@ typedef struct tw_group_map {
     const tw_hold *hold;
     int n_parts; /* a group that is split over cores: loops of the driver of which it has parts; 0: it has all */
     tw_group_part part[TW_MAX_SPLIT_LOOPS];
+    int running; /* 1 + the driver's loop along which reductions of the group run (model/running.h), 0: none do */
 } tw_group_map;
 #endif

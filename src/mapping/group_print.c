@@ -197,6 +197,7 @@ void tw_groups_print(const tw_mapping *mapping, const tw_model *model, const tw_
         print_levels(&p);
         print_unroll(&p, &c);
         print_reduce(&p);
+        if (group->running > 0) tw_text_printf(out, "    running: %s\n", driver(&p)->loop[group->running - 1].name);
     }
     tw_residents_print(mapping, model, machine, out);
 }

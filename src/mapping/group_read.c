@@ -27,6 +27,7 @@ typedef struct reader {
     tw_hold hold[MOST_HOLDS];
     int n_parts;
     tw_group_part part[TW_MAX_SPLIT_LOOPS];
+    int running;
     tw_group_locs *locs;
 } reader;
 
@@ -355,7 +356,7 @@ static void read_level(reader *r, const tw_node *node)
 /* Without levels all else is the search's. */
 static void read_open(reader *r)
 {
-    static const char *const closed[] = {"core", "split", "engines", "part", "unroll", "reduce"};
+    static const char *const closed[] = {"core", "split", "engines", "part", "unroll", "reduce", "running"};
     for (size_t i = 0; i < TW_COUNT(closed); i++) {
         const tw_node *node = tw_field_node(&r->f, closed[i], TW_OPTIONAL);
         if (node)
@@ -460,6 +461,17 @@ static void read_reduce(reader *r)
             r->f.n_bad += !tw_node_int(entry, entry->key, 1, TW_EXTENT_MAX, r->diag, &r->op[i].reduce[l]);
         }
     }
+}
+
+/* `running`: the driver's loop along which reductions of the group run. */
+static void read_running(reader *r)
+{
+    const tw_node *node = tw_field_node(&r->f, "running", TW_OPTIONAL);
+    const char *loop = NULL;
+    if (!node) return;
+    tw_field_name(&r->f, "running", TW_OPTIONAL, &loop);
+    r->locs->running = node->loc;
+    if (loop) r->running = 1 + tw_map_loop(&r->f, driver(r), loop, node->loc);
 }
 
 /* ---- parts ---- */
@@ -624,7 +636,7 @@ static void read_where(reader *r, const split *s, int piece)
 /* Without operators and engines nothing can be made of the rest. */
 static void read_fields(reader *r, const split *s, int piece)
 {
-    static const char *const rest[] = {"engines", "part", "levels", "unroll", "reduce"};
+    static const char *const rest[] = {"engines", "part", "levels", "unroll", "reduce", "running"};
     tw_field_label(&r->f, "name", TW_OPTIONAL, &r->name);
     read_where(r, s, piece);
     read_ops(r);
@@ -643,6 +655,7 @@ static void read_fields(reader *r, const split *s, int piece)
     }
     read_unroll(r);
     read_reduce(r);
+    read_running(r);
 }
 
 /* "halves", or "halves.big" */
@@ -677,7 +690,8 @@ static tw_status keep_group(const reader *r, tw_arena *arena, tw_group_map *out)
                           .level = copy(arena, r->level, r->n_levels, sizeof *r->level),
                           .n_holds = r->n_holds,
                           .hold = copy(arena, r->hold, r->n_holds, sizeof *r->hold),
-                          .n_parts = r->n_parts};
+                          .n_parts = r->n_parts,
+                          .running = r->running};
     memcpy(out->part, r->part, sizeof out->part);
     return out->op && out->cut && out->level && out->hold ? TW_OK : TW_ERR_NOMEM;
 }

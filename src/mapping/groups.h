@@ -6,9 +6,10 @@
 #define TW_MAPPING_GROUPS_H
 #include "input/field.h"
 #include "mapping/mapping.h"
+#include "model/running.h"
 
 typedef struct tw_group_locs {
-    tw_loc op[TW_MAX_GROUP_OPS], engine[TW_MAX_GROUP_OPS], part;
+    tw_loc op[TW_MAX_GROUP_OPS], engine[TW_MAX_GROUP_OPS], part, running;
     tw_loc unroll[TW_MAX_GROUP_OPS][TW_MAX_LOOPS], reduce[TW_MAX_GROUP_OPS][TW_MAX_LOOPS];
 } tw_group_locs;
 
@@ -43,6 +44,9 @@ int64_t tw_group_slots(const tw_group_map *group, int tensor, int memory);
  * how many these are. What is made inside the group begins where its maker's path meets that of who reads it. */
 int tw_group_chain(const tw_grouping *c, const tw_group_map *group, int op, int operand,
                    int memory[TW_MAX_MEMORIES]);
+/* What runs along the group's loop `running`, which must be one; false: nothing can, *where is the operator that is in the way, *why a sentence. */
+bool tw_group_running(const tw_group_map *group, const tw_model *model, tw_running *out, int *where,
+                      const char **why);
 /* The driver's loops, as far as the group has them; how many points it has of one. */
 tw_box tw_group_work(const tw_group_map *group, const tw_op *driver);
 int64_t tw_group_extent(const tw_group_map *group, const tw_op *driver, int loop);

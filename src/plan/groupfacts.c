@@ -83,7 +83,8 @@ static int64_t elems_made(const tw_plan *plan, int group, int k)
     int64_t each = 1;
     for (int l = 0; l < op->n_loops; l++)
         if (op->loop[l].reduces) each *= op->loop[l].extent;
-    return plan->joint->timeline.op[group][k].macs / each;
+    const tw_joint_span *span = &plan->joint->timeline.op[group][k];
+    return (span->macs - span->rescaled) / each;
 }
 
 tw_group_tensor tw_group_tensor_of(const tw_plan *plan, int group, int i)
@@ -118,6 +119,7 @@ tw_group_facts tw_group_facts_of(const tw_plan *plan, int group)
     tw_group_facts f = {.n_steps = nest->n_steps};
     for (int k = 0; k < nest->n_ops; k++) {
         f.points += plan->joint->timeline.op[group][k].macs;
+        f.rescaled += plan->joint->timeline.op[group][k].rescaled;
         f.points_once += tw_group_points_once(plan, group, k);
     }
     for (int t = 0; t < nest->model->n_tensors; t++) {

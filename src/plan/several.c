@@ -5,6 +5,7 @@
 #include "fuse/cores.h"
 #include "fuse/exact.h"
 #include "fuse/least_cores.h"
+#include "fuse/order.h"
 #include "plan/fused.h"
 #include "plan/polish.h"
 #include "search/search.h"
@@ -64,6 +65,27 @@ static tw_status find_groups(const tw_request *asked, const tw_plan *apart, cons
     return tw_cores_find(&request, work, found);
 }
 
+/* Where branches alternate: the small space of the operators in the order in which each stands behind what it reads, in which a branch can be one run. */
+static tw_status find_in_branches(const tw_fuse_request *given, const tw_work *work, tw_cores_found *found,
+                                  tw_joint_search *search)
+{
+    tw_fuse_request request = *given;
+    tw_model *model;
+    int *order;
+    bool same;
+    tw_exact exact;
+    double known = given->by.price(given->by.user, (double)found->best.cycles, (double)found->best.energy_fj);
+    TW_ALLOC(work->arena, model, 1);
+    TW_TRY(tw_order_follow(given->model, work->arena, model, &order, &same));
+    if (same) return TW_OK;
+    request.model = model;
+    TW_TRY(tw_exact_find(&request, known, work, &exact));
+    search->n_simulated += exact.n_tried;
+    if (exact.best.mapping.n_groups == 0) return TW_OK;
+    found->best = exact.best;
+    return tw_order_restore(order, work->arena, &found->best.mapping);
+}
+
 /* Lists the small space of fuse/exact.h, if there is one: what is better there is taken, and nothing there is better than the answer. Needless where no plan at
  * all is. */
 static tw_status find_exactly(const tw_request *asked, const tw_pricing *by, const tw_work *work,
@@ -77,7 +99,7 @@ static tw_status find_exactly(const tw_request *asked, const tw_pricing *by, con
     search->space = exact.complete ? exact.n_mappings : 0;
     search->n_simulated += exact.n_tried;
     if (exact.best.mapping.n_groups > 0) found->best = exact.best;
-    return TW_OK;
+    return find_in_branches(&request, work, found, search);
 }
 
 tw_status tw_several_find(const tw_request *asked, const tw_plan *apart, const tw_work *work, const tw_plan **out)

@@ -147,18 +147,42 @@ static const tw_box *laid_box(const tw_flow_cursor *c, int level)
     return box_of(c, grain < level ? grain : level);
 }
 
-/* Units of a tile of a pad that is zeroed: before it is filled where a part of it is rim, before it is stored where all is
- * and nothing was filled in. */
+/* Steps of a loop in a piece that tiles have which are not nothing but rim; the tiles of level `level` inside of level `outer`. */
+static int64_t steps_outside_rim(const tw_flow_cursor *c, int loop, tw_span piece, int outer, int level)
+{
+    const tw_program *p = c->program;
+    if (outer == level) return tw_rim_has(p->op, loop, piece) ? 0 : tw_span_len(piece);
+    tw_split split = tw_level_split(p->tiled[outer + 1].map, loop, tw_span_len(piece));
+    int64_t n = 0;
+    for (int64_t i = 0; i < split.count; i++)
+        n += steps_outside_rim(c, loop, tw_split_at(&split, piece.lo, i), outer + 1, level);
+    return n;
+}
+
+/* Points of what is stored that no load has zeroed: those of tiles, as they are loaded, that are nothing but rim. */
+static int64_t points_of_rim(const tw_flow_cursor *c, int level)
+{
+    const tw_op *op = c->program->op;
+    const tw_box *box = box_of(c, level);
+    int loaded = c->flow->residency[c->flow->innermost[0]][0].grain;
+    int64_t outside = 1;
+    for (int l = 0; l < op->n_loops; l++)
+        outside *= steps_outside_rim(c, l, box->span[l], level, loaded > level ? loaded : level);
+    return tw_box_points(op, box) - outside;
+}
+
+/* Units of a tile of a pad that are zeroed: before it is filled where a part of it is rim; before it is stored those that nothing was
+ * filled into. */
 static int64_t rim_units(const tw_flow_cursor *c, int engine, int level, int operand)
 {
     const tw_program *p = c->program;
     const tw_machine *machine = p->machine;
     bool stores = operand == tw_op_output(p->op) && machine->engine[engine].memory == c->out_memory;
-    if (!machine->arranged || !(stores || is_arranged(c, engine, operand))) return 0;
+    if (!machine->arranged || tw_op_output(p->op) != 1) return 0;
+    if (stores) return points_of_rim(c, level) * p->elem_units[operand];
+    if (!is_arranged(c, engine, operand)) return 0;
     const tw_box *box = box_of(c, level);
-    return tw_rim_of(p->op, box) == (stores ? TW_RIM_ALL : TW_RIM_SOME)
-               ? tw_box_points(p->op, box) * p->elem_units[operand]
-               : 0;
+    return tw_rim_of(p->op, box) == TW_RIM_SOME ? tw_box_points(p->op, box) * p->elem_units[operand] : 0;
 }
 
 /* What a transfer of the current tile into or out of memory m costs by its shape, where the engine asks for it. */

@@ -32,6 +32,8 @@ typedef struct tw_instr {
     bool takes;   /* dst, which is free: in a stream, a credit for it                */
     bool partial; /* LOAD, STORE of the output: elements are of the accumulator's type; otherwise a
                                     STORE out of the compute engine's memory converts them         */
+    bool
+        rescales; /* EXEC in a program of groups: what `dst` holds is multiplied, element by element, as its references changed: `src` */
     bool drains;  /* LOAD: waits until the compute engine has done all that stands before it */
     bool
         crosses; /* in a program of groups: LOAD from, or STORE to, a tensor that one group makes and another reads; `tile` is its

@@ -512,9 +512,11 @@ static bool has_sums(const tw_nest *nest, int k)
     const tw_nest_op *op = &nest->op[k];
     unsigned over = tw_lane_loops(op, nest->stay[op->made].per) & tw_op_reductions(op->op);
     bool cut = op->n_subs > 1 || (over && tw_lane_count(op, nest->stay[op->made].per) > 1);
-    for (int p = 0; p < nest->n_places && k == nest->n_ops - 1; p++)
-        cut |= op->op->loop[nest->map->cut[p].loop].reduces &&
-               tw_place_split(nest, p, op->op->loop[nest->map->cut[p].loop].extent).count > 1;
+    const tw_op *driver = nest->op[nest->n_ops - 1].op;
+    bool by_steps = k == nest->n_ops - 1 || (nest->running.runs >> k & 1);
+    for (int p = 0; p < nest->n_places && by_steps; p++)
+        cut |= driver->loop[nest->map->cut[p].loop].reduces &&
+               tw_place_split(nest, p, driver->loop[nest->map->cut[p].loop].extent).count > 1;
     return cut;
 }
 
@@ -623,7 +625,10 @@ static void find_loops(tw_nest *nest)
     moved_by moved = {{0}};
     const tw_op *driver = nest->op[nest->n_ops - 1].op;
     for (int l = 0; l < driver->n_loops; l++) moved[nest->n_ops - 1][l] = 1u << l;
-    for (int k = nest->n_ops - 2; k >= 0; k--) follow_loops(nest, k, moved);
+    for (int k = nest->n_ops - 2; k >= 0; k--) {
+        follow_loops(nest, k, moved);
+        if (nest->running.runs >> k & 1) moved[k][nest->running.loop[k]] |= 1u << (nest->map->running - 1);
+    }
     for (int s = 0; s < nest->n_stays; s++) {
         tw_stay *stay = &nest->stay[s];
         for (unsigned left = tw_lane_loops(&nest->op[stay->which], stay->per); left; left &= left - 1)
@@ -803,12 +808,47 @@ static tw_status check_leaving(const builder *b)
     return TW_OK;
 }
 
+/* What is made in a group whose reductions run along a loop is made for one step, and what runs is read where it is made. Inside of that loop no
+ * other is cut. */
+static tw_status check_running(const builder *b)
+{
+    const tw_nest *nest = b->nest;
+    bool inside_loop = false;
+    for (int p = 0; p < nest->n_places && nest->running.runs; p++) {
+        bool other = nest->map->cut[p].loop != nest->map->running - 1;
+        if (other && (inside_loop || nest->op[nest->n_ops - 1].op->loop[nest->map->cut[p].loop].reduces))
+            return tw_diag_infeasible(b->diag, nest->map->cut[p].loc,
+                                      "loop '%s' is cut where reductions of group '%s' run along another one",
+                                      nest->op[nest->n_ops - 1].op->loop[nest->map->cut[p].loop].name,
+                                      nest->map->name);
+        inside_loop |= !other;
+    }
+    for (int s = 0; s < nest->n_stays && nest->running.runs; s++) {
+        const tw_stay *stay = &nest->stay[s];
+        bool runs = stay->maker >= 0 && (nest->running.runs >> stay->maker & 1);
+        bool inside = stay->maker >= 0 && stay->maker < nest->n_ops - 1;
+        if (stay->per)
+            return tw_diag_infeasible(b->diag, stay->loc,
+                                      "'%s' is private to lanes, and reductions of group '%s' run along a loop",
+                                      memory_name(nest, stay->memory), nest->map->name);
+        if (inside && (stay->depth < nest->n_places || (runs && stay->from != TW_FROM_OP)))
+            return tw_diag_infeasible(
+                b->diag, stay->loc,
+                stay->depth < nest->n_places
+                    ? "'%s' is kept in '%s' while the loop moves on along which reductions of group '%s' run"
+                    : "'%s' is moved to '%s', and changes with every step of group '%s'",
+                tensor_name(nest, stay->tensor), memory_name(nest, stay->memory), nest->map->name);
+    }
+    return TW_OK;
+}
+
 static tw_status settle(builder *b)
 {
     tw_nest *nest = b->nest;
     hold_longer(nest);
     find_loops(nest);
     TW_TRY(check_leaving(b));
+    TW_TRY(check_running(b));
     nest->depths = (uint64_t)1 << nest->n_places;
     for (int s = 0; s < nest->n_stays; s++) {
         TW_TRY(settle_stay(b, &nest->stay[s]));
@@ -1042,6 +1082,8 @@ static int64_t held_elems(const tw_nest_walk *w, int s)
 {
     const tw_nest *nest = w->nest;
     const tw_stay *stay = &nest->stay[s];
+    if (stay->from == TW_FROM_OP && (nest->running.references >> stay->maker & 1))
+        return 2 * w->elems[s]; /* and what it was before the last step */
     const tw_nest_op *op = &nest->op[stay->which];
     const tw_box *box = tw_nest_box(w, stay->which, stay->depth);
     int64_t most = 0;
@@ -1190,6 +1232,11 @@ static tw_status build_nest(builder *b, const tw_work *work)
     nest->n_places = nest->map->n_cuts;
     TW_ALLOC(b->arena, nest->op, nest->n_ops);
     for (int k = 0; k < nest->n_ops; k++) TW_TRY(open_op(b, k));
+    int where;
+    const char *why;
+    if (nest->map->running > 0 && !tw_group_running(nest->map, nest->model, &nest->running, &where, &why))
+        return tw_diag_error(b->diag, nest->map->loc, "reductions of group '%s' cannot run: of '%s', %s",
+                             nest->map->name, nest->op[where].op->name, why);
     TW_TRY(check_first(b));
     TW_TRY(open_stays(b));
     TW_TRY(settle(b));

@@ -9,6 +9,7 @@
 #ifndef TW_PROGRAM_NEST_H
 #define TW_PROGRAM_NEST_H
 #include "mapping/group.h"
+#include "model/running.h"
 #include "place/layout.h"
 #include "program/instr.h"
 
@@ -89,6 +90,7 @@ typedef struct tw_nest {
     uint64_t depths; /* bit d: a stay has this depth; all places are one, too */
     bool any_slides;
     bool prefetches;
+    tw_running running; /* which operators run along the driver's loop map->running - 1; none where that is none */
 } tw_nest;
 
 /* Of buffers that share addresses: who takes those of whom. A buffer is taken for the first time when all that it follows were given

@@ -356,6 +356,31 @@ static bool ensure_inputs(tw_nest_cursor *c, const tw_nest_op *op, unsigned want
     return true;
 }
 
+static bool is_running(const tw_nest *nest, int k) { return nest->running.runs >> k & 1; }
+
+/* What operator k has added up so far is multiplied, as its references changed in this step: a point for each element. */
+static bool rescale(tw_nest_cursor *c, int k, const tw_box *tile)
+{
+    const tw_nest_op *op = &c->nest->op[k];
+    tw_box box = *tile;
+    for (int l = 0; l < op->op->n_loops; l++)
+        if (op->op->loop[l].reduces) box.span[l].hi = box.span[l].lo + 1;
+    tw_instr *in = add(c, TW_EXEC, op->engine, k, tw_op_output(op->op));
+    if (!in) return false;
+    in->box = box;
+    (void)tw_region_of(&op->op->operand[tw_op_output(op->op)], &box, &in->region);
+    price_exec(op, &box, in);
+    in->rescales = in->accumulates = true;
+    in->dst = c->held[op->made].buffer;
+    in->n_src = 0;
+    for (unsigned left = c->nest->running.by[k]; left; left &= left - 1) {
+        int s = c->nest->op[__builtin_ctz(left)].made;
+        in->src[in->n_src++] = c->held[s].buffer;
+        read_here(c, s);
+    }
+    return true;
+}
+
 static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
 {
     const tw_nest_op *op = &c->nest->op[k];
@@ -365,13 +390,15 @@ static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
     unsigned wanted = inputs_of(op, &piece), all = (1u << tw_op_output(op->op)) - 1;
     if (wanted != all && tw_nest_fills(c->nest, k, &piece, &box)) wanted = inputs_of(op, &box);
     if (!ensure_inputs(c, op, wanted, &piece)) return false;
+    bool goes_on = (driver || is_running(c->nest, k)) && reduces_on(c);
+    if (goes_on && c->nest->running.by[k] && !rescale(c, k, &piece)) return false;
     tw_instr *in = add(c, TW_EXEC, op->engine, k, tw_op_output(op->op));
     if (!in) return false;
     c->last_exec = c->n - 1;
     in->box = box;
     (void)tw_region_of(&op->op->operand[tw_op_output(op->op)], &box, &in->region);
     price_exec(op, &box, in);
-    in->accumulates = sub > 0 || (driver && reduces_on(c));
+    in->accumulates = sub > 0 || goes_on;
     in->takes = c->held[op->made].buffer < 0;
     in->dst = in->takes ? take(c, op->made, in) : c->held[op->made].buffer;
     c->held[op->made].filled = true;
@@ -442,7 +469,8 @@ static bool hand_over(tw_nest_cursor *c, int k)
 static bool runs(const tw_nest_cursor *c, int k)
 {
     tw_region ignored;
-    return tw_nest_asked(&c->now, c->nest->op[k].made, &ignored) > 0 && (k == c->nest->n_ops - 1 || !c->ran[k]);
+    return tw_nest_asked(&c->now, c->nest->op[k].made, &ignored) > 0 &&
+           (k == c->nest->n_ops - 1 || !c->ran[k] || is_running(c->nest, k));
 }
 
 /* What nobody needs after this step is given back by its last reader, or by the last execution. */

@@ -128,6 +128,9 @@ static void find_producer(tw_nest_walk *w, int k, int depth)
     for (int a = 0; a < out->n_axes; a++)
         if (out->axis[a].n_terms > 0)
             box->span[out->axis[a].term[0].loop] = h.any ? h.region.axis[a] : (tw_span){0, 0};
+    if (w->nest->running.runs >> k & 1) /* as far as the driver is */
+        box->span[w->nest->running.loop[k]] =
+            tw_nest_box(w, w->nest->n_ops - 1, depth)->span[w->nest->map->running - 1];
 }
 
 /* ---- stays ---- */

@@ -210,6 +210,7 @@ static void add_span(runner *r, const tw_event *event)
     span->end_cycle = tw_max(span->end_cycle, event->end_cycle);
     span->execs++;
     span->macs += event->instr.work;
+    if (event->instr.rescales) span->rescaled += event->instr.work;
     span->busy += event->busy_end - event->start_cycle;
     if (event->instr.work > span->most_points) {
         span->most_points = event->instr.work;

@@ -11,6 +11,7 @@
 typedef struct tw_joint_span {      /* of one operator of a group */
     int64_t start_cycle, end_cycle; /* of its executions */
     int64_t execs, macs;
+    int64_t rescaled;    /* points of those that rescale what was added up               */
     int64_t busy;        /* cycles of its engine, summed over units                      */
     int64_t most_points; /* of one execution,                                            */
     int64_t n_most;      /* and how many have as many                                    */

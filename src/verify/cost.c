@@ -2,6 +2,7 @@
  * their numbers. */
 #include "verify/cost.h"
 #include "verify/shape.h"
+#include "verify/steps.h"
 
 static int64_t rounds(int64_t work, int64_t per_round) { return work / per_round + (work % per_round ? 1 : 0); }
 
@@ -226,20 +227,52 @@ static int64_t verify_fill(const tw_cost_descriptor *cost, int64_t units)
     return units > 0 ? cost->setup + cost->fill + rounds(units, cost->beat) * cost->per_beat : 0;
 }
 
+/* Whether the input has an element at some point of the box, and at all of them. */
+static void look_for_elements(const tw_verify_input *in, const tw_box *box, bool *some, bool *all)
+{
+    tw_box part = present_part(in, &in->op->operand[0], box);
+    *some = *all = true;
+    for (int l = 0; l < in->op->n_loops; l++) {
+        *some = *some && tw_span_len(part.span[l]) > 0;
+        *all = *all && tw_span_len(part.span[l]) == tw_span_len(box->span[l]);
+    }
+}
+
+static int64_t points_of(const tw_verify_input *in, const tw_box *box)
+{
+    int64_t n = 1;
+    for (int l = 0; l < in->op->n_loops; l++) n *= tw_span_len(box->span[l]);
+    return n;
+}
+
+/* Points of all steps for which nothing is loaded, since the input has no element there. */
+static int64_t points_without_load(const tw_verify_input *in)
+{
+    tw_steps walk;
+    tw_box all;
+    int64_t n = 0;
+    tw_pulse pulse = {.deadline = in->deadline};
+    for (int l = 0; l < in->op->n_loops; l++) all.span[l] = (tw_span){0, in->op->loop[l].extent};
+    tw_steps_init(&walk, in->op, in->map, 0, false);
+    for (tw_steps_start(&walk, &all); !walk.done && !tw_pulse_is_over(&pulse, 8); tw_steps_next(&walk)) {
+        bool has_some, has_all;
+        look_for_elements(in, &walk.box[walk.n_levels], &has_some, &has_all);
+        if (!has_some) n += points_of(in, &walk.box[walk.n_levels]);
+    }
+    return n;
+}
+
 /* Units of a buffer that the movers zero for a pad: with the load when some of its points have no element of the input, with
- * the store when none has. */
+ * the store when none has. A buffer with all of the output was filled step by step, unless all of the input came at once. */
 static int64_t verify_rim(const tw_verify_input *in, const tw_engine *engine, const tw_instr *i, int64_t elem)
 {
-    bool stores = i->op == TW_STORE && engine->memory == in->machine->engine[in->machine->compute].memory;
+    int memory = in->machine->engine[in->machine->compute].memory;
+    bool stores = i->op == TW_STORE && engine->memory == memory, has_some, has_all;
     if (!in->machine->arranged || in->op->n_operands != 2 || !(stores || is_arranged(in, engine, i))) return 0;
-    tw_box part = present_part(in, &in->op->operand[0], &i->box);
-    int64_t points = 1, present = 1;
-    for (int l = 0; l < in->op->n_loops; l++) {
-        int64_t len = tw_span_len(part.span[l]);
-        points *= tw_span_len(i->box.span[l]);
-        present *= len > 0 ? len : 0;
-    }
-    return (stores ? present == 0 : present < points) ? points * elem : 0;
+    if (stores && in->laid_whole && in->map && in->map->level[memory - 1].keeps[0] >= 0)
+        return points_without_load(in) * elem;
+    look_for_elements(in, &i->box, &has_some, &has_all);
+    return (stores ? !has_some : !has_all) ? points_of(in, &i->box) * elem : 0;
 }
 
 static int64_t verify_transfer(const tw_verify_input *in, const tw_engine *engine, const tw_instr *i)

@@ -54,6 +54,7 @@ typedef struct tw_joint_todo { /* a command that must come */
     int64_t number; /* within its group, as the rules have the order */
     bool takes, accumulates;
     bool fills;     /* an execution that meets nothing but padding: one point for each element */
+    bool rescales;  /* one that multiplies what was added up so far, a point for each element  */
     bool continues; /* it brings what is new in a window that slides, behind the one before */
     int n_src;
     tw_joint_source src[TW_MAX_OPERANDS];
@@ -141,6 +142,9 @@ typedef struct tw_joint_op {
     int hold[TW_MAX_OPERANDS]; /* where it reads and writes                        */
     int depth;                 /* of what it executes at once                       */
     unsigned divided;          /* loops that `reduce` divides                       */
+    int along;                 /* loop that goes along with the one that reductions run along, -1: none */
+    bool runs, is_reference;   /* it reduces along it; sums of others are rescaled by what it makes    */
+    unsigned by;               /* of one that runs: what its sums are rescaled by, as bits of operators */
     tw_joint_queue exec;
 } tw_joint_op;
 
@@ -176,6 +180,9 @@ typedef struct tw_joint_tensor {
     int home;    /* memory where it stays between groups; 0: it does not    */
     int loader;  /* group that loads it there, whole, for others, too; -1: it is made, or does not stay */
     bool absent; /* it is inside, or stays, and never comes to memory 0     */
+    bool plain;  /* a group makes it whose reductions run along a loop: numbers are as they are */
+    bool rounds; /* that group's output: right but for its last digits                          */
+    bool small;  /* such a group reads it: numbers whose powers are neither nothing nor endless */
     uint8_t *
         stored; /* made and read inside a group, and read outside: a bit for each element that was stored; else NULL */
     int64_t missing;   /* elements that were not */
@@ -202,6 +209,7 @@ typedef struct tw_joint_job {
     tw_byte_space space;
     tw_joint_read *read;
     uint8_t **made; /* per lane of the target, what is written there, packed */
+    uint8_t *past;  /* of a reference: what was there before, packed; NULL: it stays as it is */
     tw_joint_part *target;
     int n_moments;
 } tw_joint_job;
@@ -278,6 +286,18 @@ bool tw_joint_lane_box(const tw_joint_op *o, unsigned dims, const tw_box *box, i
 /* Of lanes over `all` dimensions, the lane over some of them. */
 int64_t tw_joint_lane_of(const tw_joint_op *o, unsigned all, int64_t lane, unsigned some);
 bool tw_joint_same(const tw_operand *shape, const tw_joint_part *a, const tw_joint_part *b);
+
+/* ---- joint_running.c ---- */
+
+/* Which operators run along a loop, and what their sums are rescaled by. */
+void tw_joint_find_running(tw_joint_judge *j, tw_joint_group *g);
+/* Whether a hold has room for what was there before the last step, too. */
+static inline bool tw_joint_is_reference(const tw_joint_group *g, const tw_joint_hold *h)
+{
+    return h->made && g->op[h->maker].is_reference;
+}
+/* What the job's operator has added up, as its references changed; false and a fault when one is not there. */
+bool tw_joint_rescale(const tw_joint_judge *j, const tw_joint_job *job, tw_execution *x, double *value);
 
 /* ---- joint_walk.c ---- */
 

@@ -405,8 +405,8 @@ static void note_sums(tw_joint_judge *j, tw_joint_group *g)
         if (!hold->made) continue;
         const tw_joint_op *o = &g->op[hold->maker];
         hold->sums = o->divided != 0;
-        for (int c = 0; c < g->map->n_cuts && hold->maker == g->n_ops - 1; c++)
-            hold->sums |= o->op->loop[g->map->cut[c].loop].reduces && g->count[c] > 1;
+        for (int c = 0; c < g->map->n_cuts && (hold->maker == g->n_ops - 1 || o->runs); c++)
+            hold->sums |= g->op[g->n_ops - 1].op->loop[g->map->cut[c].loop].reduces && g->count[c] > 1;
         for (int l = 0; l < o->op->n_loops; l++)
             hold->summed |= o->op->loop[l].reduces && o->in.over[l] > 0 && (hold->per >> (o->in.over[l] - 1) & 1) &&
                             o->in.parts[l] > 1;
@@ -643,6 +643,7 @@ static void producer_box(const tw_joint_judge *j, tw_joint_group *g, int depth, 
     *any = made.any;
     *box = tw_verify_whole_box(o->op);
     for (int a = 0; a < out->n_axes && made.any; a++) box->span[out->axis[a].term[0].loop] = made.region.axis[a];
+    if (o->runs) box->span[o->along] = tw_joint_box(g, depth, g->n_ops - 1)->span[g->map->running - 1];
 }
 
 /* The boxes of all depths behind `place`, which moved. */
@@ -942,6 +943,8 @@ tw_status tw_joint_group_init(tw_joint_judge *j, int number)
     g->rank = number == 0 ? 0 : j->group[number - 1].rank + !are_parts(&j->in.group[number - 1], g->map);
     TW_ALLOC(j->arena, g->op, g->n_ops);
     for (int i = 0; i < g->n_ops; i++) init_op(j, g, i);
+    tw_joint_find_running(j, g);
+    if (j->fault.set) return TW_OK;
     g->room = room_for(j, g);
     TW_ALLOC(j->arena, g->hold, g->room);
     TW_ALLOC(j->arena, g->box, (g->map->n_cuts + 1) * g->n_ops);

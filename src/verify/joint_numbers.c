@@ -27,6 +27,12 @@ static tw_draw draw_for(const tw_joint_judge *j, int tensor)
     return sum;
 }
 
+/* What the numbers that are drawn for a tensor are multiplied by: quarters where powers are made of them. */
+static double unit_of(const tw_joint_judge *j, int tensor)
+{
+    return j->tensor[tensor].small && tw_dtype_is_float(j->in.model->tensor[tensor].dtype) ? 0.25 : 1;
+}
+
 void tw_joint_tame(const tw_joint_judge *j, int tensor, double *value, int64_t n)
 {
     tw_dtype dtype = j->in.model->tensor[tensor].dtype;
@@ -35,7 +41,7 @@ void tw_joint_tame(const tw_joint_judge *j, int tensor, double *value, int64_t n
         double x = value[i] == 0 ? 0 : value[i];
         if (!isnan(x)) memcpy(&state, &x, sizeof state);
         state ^= j->in.seed;
-        value[i] = tw_draw_one(&j->runner->stock[tensor].draw, dtype, &state);
+        value[i] = tw_draw_one(&j->runner->stock[tensor].draw, dtype, &state) * unit_of(j, tensor);
     }
 }
 
@@ -47,7 +53,8 @@ static void fill(tw_joint_judge *j, int tensor, int64_t n)
     uint64_t state = j->in.seed + (uint64_t)tensor * UINT64_C(0x632be59bd9b4e019);
     if (j->in.given && !j->in.given->tensor[tensor]) return; /* nobody reads it */
     for (int64_t i = 0; i < n; i++)
-        s->value[i] = j->in.given ? j->in.given->tensor[tensor][i] : tw_draw_one(&s->draw, is->dtype, &state);
+        s->value[i] = j->in.given ? j->in.given->tensor[tensor][i]
+                                  : tw_draw_one(&s->draw, is->dtype, &state) * unit_of(j, tensor);
     int64_t fits = tw_numbers_pack(is->dtype, s->value, n, s->place.data); /* what is drawn fits */
     if (fits < n)
         tw_fault_set(&j->fault, "element %" PRId64 " of '%s' is %g, which type %s does not hold", fits, is->name,
@@ -144,6 +151,18 @@ static void join_window(const tw_joint_judge *j, const tw_joint_hold *h, int buf
     p->axis = h->slide.axis;
 }
 
+/* The second half of a reference's buffer is for what was there before the last step. */
+static tw_status keep_past(tw_joint_judge *j, int buffer)
+{
+    tw_joint_runner *r = j->runner;
+    if (!r->past) TW_ALLOC(j->arena, r->past, j->in.n_buffers);
+    int64_t half = r->place[buffer].room /= 2;
+    r->past[buffer] = r->place[buffer];
+    r->past[buffer].data += half;
+    if (r->past[buffer].shadow) r->past[buffer].shadow += half;
+    return TW_OK;
+}
+
 static tw_status init_buffers(tw_joint_judge *j)
 {
     j->runner->place = tw_places_new(j->known.scene, bytes_per_unit(j), j->arena);
@@ -155,6 +174,7 @@ static tw_status init_buffers(tw_joint_judge *j)
         const tw_joint_hold *h = &j->group[j->in.buffer[b].group].hold[j->hold_of[b]];
         p->dtype = held_dtype(j, h);
         if (h->slide.is) join_window(j, h, b);
+        if (tw_joint_is_reference(&j->group[h->group], h)) TW_TRY(keep_past(j, b));
     }
     return TW_OK;
 }
@@ -167,6 +187,7 @@ tw_status tw_joint_draw(tw_joint_judge *j)
         if (!tw_maths_init(m, j->in.model, &j->in.model->op[i], !j->in.given, j->arena) ||
             !tw_maths_hold(m, j->in.seed + (uint64_t)i, j->in.given ? &j->in.given->op[i] : NULL, j->arena))
             return TW_ERR_NOMEM;
+        if (j->tensor[m->op.operand[tw_op_output(&m->op)].tensor].plain) m->value.bound = 0;
     }
     TW_TRY(init_tensors(j));
     return init_buffers(j);
@@ -174,11 +195,12 @@ tw_status tw_joint_draw(tw_joint_judge *j)
 
 /* ---- completing ---- */
 
-/* What was made of a tensor that never comes to memory 0, for those who gave the numbers. */
+/* What was made of a tensor that never comes to memory 0, for those who gave the numbers; but for what was made with references that changed
+ * later. */
 static void tell_made(const tw_joint_judge *j, int tensor, const tw_region *region, const double *value)
 {
     const tw_operand *shape = &j->tensor[tensor].shape;
-    if (!j->in.given || !j->tensor[tensor].absent || !j->in.given->made[tensor]) return;
+    if (!j->in.given || !j->tensor[tensor].absent || !j->in.given->made[tensor] || j->tensor[tensor].plain) return;
     tw_region whole = tw_verify_whole(shape);
     tw_runs r = tw_runs_of(shape, region, &whole, 1);
     do {
@@ -199,12 +221,21 @@ int64_t tw_joint_complete(const tw_joint_judge *j, int op, const tw_region *regi
         tw_compute_finish(m, region, value);
     }
     int64_t fits = tw_numbers_round(j->in.model->tensor[tensor].dtype, value, n);
-    if (fits == n && j->tensor[tensor].inside) tw_joint_tame(j, tensor, value, n);
+    bool plain = j->tensor[tensor].plain;
+    if (fits == n && j->tensor[tensor].inside && !plain) tw_joint_tame(j, tensor, value, n);
     if (fits == n) tell_made(j, tensor, region, value);
     return fits;
 }
 
 /* ---- the reference ---- */
+
+/* How much the output of a group may differ whose sums were rescaled: of its size or, where that is less than 1, of 1. */
+static double tolerance_of(const tw_joint_judge *j, int tensor)
+{
+    tw_dtype dtype = j->in.model->tensor[tensor].dtype;
+    if (!j->tensor[tensor].rounds) return 0;
+    return dtype == TW_DTYPE_F16 ? 0.01 : dtype == TW_DTYPE_BF16 ? 0.05 : 1e-5;
+}
 
 /* What the operator makes of the tensors as they should be; `is`, of root tensors, gets its output as the others read it. */
 static tw_status refer_to(tw_joint_judge *j, int number, double **is, const char **who, int64_t *elements)
@@ -230,9 +261,12 @@ static tw_status refer_to(tw_joint_judge *j, int number, double **is, const char
         tw_fault_set(&j->fault, "'%s' makes the value %g, which type %s does not hold", m->op.name, out[fits],
                      tw_dtype_name(made->dtype));
     else if (!j->tensor[tensor].absent)
-        tw_compare(&j->fault, &j->runner->stock[tensor].place, made->name, 0, out, got);
+        tw_compare(&j->fault, &j->runner->stock[tensor].place, made->name, tolerance_of(j, tensor), out, got);
     if (!j->tensor[tensor].absent) *elements += n;
-    if (j->runner->stock[tensor].is_read) tw_joint_tame(j, tensor, out, n);
+    if (j->tensor[tensor].rounds && !j->fault.set)
+        memcpy(out, got, (size_t)n * sizeof *out); /* what others make of it is made of these very numbers */
+    if (j->runner->stock[tensor].is_read && (!j->tensor[tensor].plain || j->tensor[tensor].rounds))
+        tw_joint_tame(j, tensor, out, n);
     return TW_OK;
 }
 
@@ -258,6 +292,10 @@ tw_status tw_joint_refer(tw_joint_judge *j, const char **who, int64_t *elements)
     TW_ALLOC(j->arena, is, j->in.model->n_tensors);
     for (int t = 0; t < j->in.model->n_tensors; t++)
         if (j->tensor[t].maker < 0 && j->in.model->tensor[t].root == t) is[t] = j->runner->stock[t].value;
+    bool rounds = false;
     for (int i = 0; i < j->in.model->n_ops && !j->fault.set; i++) TW_TRY(refer_to(j, i, is, who, elements));
-    return TW_OK;
+    for (int t = 0; t < j->in.model->n_tensors; t++) rounds |= j->tensor[t].rounds;
+    if (!rounds || !*who) return TW_OK;
+    *who = tw_arena_printf(j->arena, "%s but for the last digits of rescaled sums", *who);
+    return *who ? TW_OK : TW_ERR_NOMEM;
 }

@@ -126,7 +126,9 @@ static bool check_source(const tw_joint_at *s, int index)
 {
     const tw_joint_source *src = &s->todo->src[index];
     int buffer = s->at.instr->src[index];
-    int tensor = s->at.instr->op == TW_EXEC ? s->op->op->operand[index].tensor : s->tensor;
+    int tensor = src->run                     ? s->group->hold[src->hold].tensor
+                 : s->at.instr->op == TW_EXEC ? s->op->op->operand[index].tensor
+                                              : s->tensor;
     const char *name = s->j->in.model->tensor[tensor].name;
     if (!src->run) {
         if (buffer == -1) return true;
@@ -159,12 +161,13 @@ static bool check_room(const tw_joint_at *s, tw_joint_hold *h, const tw_joint_ru
 {
     if (h->slide.is) return check_window(s, h); /* the table has room for it */
     tw_dtype dtype = tw_joint_dtype(s->j, h);
+    int64_t times = tw_joint_is_reference(s->group, h) ? 2 : 1;
     for (int64_t i = 0; i < h->lanes; i++) {
         int64_t need = !run->lane[i].any
                            ? 0
-                           : tw_verify_dtype_units(
-                                 s->at.in->scene->unit, dtype,
-                                 tw_verify_region_elems(&s->j->tensor[h->tensor].shape, &run->lane[i].region));
+                           : tw_verify_dtype_units(s->at.in->scene->unit, dtype,
+                                                   times * tw_verify_region_elems(&s->j->tensor[h->tensor].shape,
+                                                                                  &run->lane[i].region));
         h->most = tw_max(h->most, need);
         if (!tw_rule_fits(&s->at, s->at.instr->dst, need)) return false;
     }
@@ -339,6 +342,8 @@ static bool check_exec(const tw_joint_at *s)
     if (s->at.instr->accumulates != s->todo->accumulates)
         return tw_fault_at(&s->at, s->todo->accumulates ? "starts afresh, it should add to what is there"
                                                         : "adds to what is there, it should start afresh");
+    if (s->at.instr->rescales != s->todo->rescales)
+        return tw_fault_at(&s->at, s->todo->rescales ? "should rescale what is there" : "rescales what is there");
     if (s->at.instr->n_src != s->todo->n_src)
         return tw_fault_at(&s->at, "has %d sources, it should have %d", s->at.instr->n_src, s->todo->n_src);
     for (int i = 0; i < s->todo->n_src; i++)
@@ -418,7 +423,7 @@ static void note_target(const tw_joint_at *s)
 
 static bool is_last(const tw_joint_at *s)
 {
-    return s->at.instr->op == TW_EXEC && s->op == &s->group->op[s->group->n_ops - 1];
+    return s->at.instr->op == TW_EXEC && !s->at.instr->rescales && s->op == &s->group->op[s->group->n_ops - 1];
 }
 
 /* The last who reads a hold gives it back; or, where others might have read it in the last step of its run and did not, the last

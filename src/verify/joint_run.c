@@ -243,6 +243,27 @@ static bool finish_lane(at_work *s, const tw_joint_hold *h, int64_t lane, double
     return s->job->made[lane];
 }
 
+/* What was there before the step, of a reference: others compare it with what is there then. The first command of the step that changes it
+ * keeps it. */
+static bool keep_past(at_work *s, const tw_joint_hold *h, const double *old, int64_t n)
+{
+    const tw_instr *i = &s->job->event.instr;
+    s->job->past = NULL;
+    if (!tw_joint_is_reference(s->g, h) || !i->accumulates || (s->op->by && !i->rescales)) return true;
+    return (s->job->past = tw_place_pack(&s->x, target_of(s, 0)->dtype, old, n)) != NULL;
+}
+
+/* What was added up is multiplied, as the references of the operator changed. */
+static bool rescale(at_work *s)
+{
+    const tw_joint_hold *h = &s->g->hold[s->job->dst_hold];
+    if (!make_targets(s, 1)) return false;
+    double *sum = begin_lane(s, 0, &s->job->event.instr.box);
+    int64_t n = tw_verify_region_elems(s->shape, &s->job->target[0].region);
+    if (!sum || !keep_past(s, h, sum, n) || !tw_joint_rescale(s->j, s->job, &s->x, sum)) return false;
+    return (s->job->made[0] = tw_place_pack(&s->x, target_of(s, 0)->dtype, sum, n)) != NULL;
+}
+
 static bool execute(at_work *s)
 {
     const tw_joint_op *o = s->op;
@@ -253,6 +274,8 @@ static bool execute(at_work *s)
     if (!sum || !make_targets(s, h->lanes)) return false;
     for (int64_t i = 0; i < h->lanes; i++)
         if (tw_joint_lane_box(o, h->per, all, i, &box) && !(sum[i] = begin_lane(s, i, &box))) return false;
+    if (!keep_past(s, h, sum[0], sum[0] ? tw_verify_region_elems(s->shape, &s->job->target[0].region) : 0))
+        return false;
     for (int64_t i = 0, n = tw_joint_lanes(o, o->in.dims); i < n; i++) {
         int64_t to = tw_joint_lane_of(o, o->in.dims, i, h->per);
         if (tw_joint_lane_box(o, o->in.dims, all, i, &box) &&
@@ -276,6 +299,11 @@ static bool open_place(at_work *s, tw_place *p, const tw_joint_part *part)
     tw_place_poison(p);
     p->full = part->any;
     p->region = part->region;
+    if (!s->r->past || !s->r->past[p->buffer].data) return true;
+    tw_place *past = &s->r->past[p->buffer];
+    tw_place_poison(past);
+    past->full = p->full;
+    past->region = p->region;
     return true;
 }
 
@@ -317,6 +345,8 @@ static bool aim(at_work *s)
         if (!p->full || !tw_verify_region_inside(s->shape, &job->target[i].region, &p->region))
             return tw_fault_at(&s->x.at, "makes what has no place in %s", tw_place_name(&s->x, p).text);
         tw_place_write(p, &job->target[i].region, NULL);
+        bool first = tw_joint_is_reference(s->g, h) && (job->past || !job->event.instr.accumulates);
+        if (first) tw_place_write(&s->r->past[job->event.instr.dst], &job->target[i].region, NULL);
     }
     return true;
 }
@@ -325,6 +355,7 @@ static void arrive(const at_work *s)
 {
     for (int64_t i = 0, lanes = target_lanes(s); i < lanes; i++)
         if (s->job->target[i].any) tw_place_write(target_of(s, i), &s->job->target[i].region, s->job->made[i]);
+    if (s->job->past) tw_place_write(&s->r->past[s->job->event.instr.dst], &s->job->target[0].region, s->job->past);
 }
 
 /* What was read at the start must still be there. */
@@ -379,7 +410,9 @@ tw_status tw_joint_runner_start(tw_joint_judge *j, tw_joint_job *job)
     if (j->fault.set) return TW_OK;
     tw_joint_job_inherit(j, job);
     at_work s = at_work_of(j, job);
-    bool fine = job->event.instr.op == TW_EXEC ? execute(&s) : transfer(&s);
+    bool fine = job->event.instr.op != TW_EXEC ? transfer(&s)
+                : job->event.instr.rescales    ? rescale(&s)
+                                               : execute(&s);
     if (fine && !job->late) fine = aim(&s);
     if (s.x.no_memory) return TW_ERR_NOMEM;
     if (!fine) return TW_OK;

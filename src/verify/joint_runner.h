@@ -18,6 +18,7 @@ typedef struct tw_joint_stock { /* a tensor */
 
 struct tw_joint_runner {
     tw_place *place;       /* per buffer                */
+    tw_place *past;        /* and of references: what was there before the last step */
     tw_maths *op;          /* per operator of the model */
     tw_joint_stock *stock; /* per tensor                */
     tw_agenda agenda;

@@ -70,7 +70,10 @@ static bool check_source(const tw_joint_at *s, int index)
     tw_region region = s->todo->region;
     if (s->at.instr->op == TW_EXEC && !src->run) return true;
     if (!src->run) return wait_for(s, -1, s->tensor, "stored", stored_at(s));
-    if (s->at.instr->op == TW_EXEC && !tw_verify_hull(s->op->op, index, &s->todo->box, &region)) return true;
+    if (s->todo->rescales)
+        region = src->run->region;
+    else if (s->at.instr->op == TW_EXEC && !tw_verify_hull(s->op->op, index, &s->todo->box, &region))
+        return true;
     return wait_for(s, s->at.instr->src[index], -1, "written",
                     there(s, src->hold, slot_of(s, src->hold, src->run), &region));
 }

@@ -220,6 +220,24 @@ static void keep_first(const tw_op *op, tw_box *box)
         if (op->loop[l].reduces) box->span[l].hi = tw_min(box->span[l].hi, box->span[l].lo + 1);
 }
 
+/* What was added up in the steps before is rescaled by all that changed in this one. */
+static void expect_rescale(walk *w, int number, const tw_box *box)
+{
+    tw_joint_op *o = &w->g->op[number];
+    int made = o->hold[tw_op_output(o->op)];
+    tw_joint_todo *todo = new_todo(w);
+    if (!todo || !w->g->hold[made].current) return;
+    todo->box = *box;
+    keep_first(o->op, &todo->box);
+    todo->fills = todo->rescales = todo->accumulates = true;
+    for (int i = 0; i < w->g->n_ops; i++) {
+        int hold = w->g->op[i].hold[tw_op_output(w->g->op[i].op)];
+        if (o->by >> i & 1) reads(todo, hold, w->g->hold[hold].current);
+    }
+    writes(w, todo, made, w->g->hold[made].current);
+    push(w, &o->exec, todo);
+}
+
 static void expect_exec(walk *w, int number, const tw_box *box)
 {
     tw_joint_op *o = &w->g->op[number];
@@ -235,6 +253,7 @@ static void expect_exec(walk *w, int number, const tw_box *box)
         if (tw_verify_hull(o->op, i, &todo->box, &ignored)) any |= 1u << i;
     }
     if (!ensure_inputs(w, o, box, any)) return;
+    if (o->by && todo->accumulates) expect_rescale(w, number, box);
     for (int i = 0; i < output; i++) {
         bool read = any >> i & 1;
         reads(todo, read ? o->hold[i] : -1, read ? w->g->hold[o->hold[i]].current : NULL);
@@ -262,9 +281,11 @@ static bool goes_on(const walk *w, const tw_joint_hold *h, const tw_box *sub)
 static void note_size(const tw_joint_judge *j, tw_joint_hold *h)
 {
     if (h->per || h->divided_by >= 0 || !h->now.any) return;
+    int64_t times = tw_joint_is_reference(&j->group[h->group], h) ? 2 : 1;
     h->most =
-        tw_max(h->most, tw_verify_dtype_units(j->known.scene->unit, tw_joint_dtype(j, h),
-                                              tw_verify_region_elems(&j->tensor[h->tensor].shape, &h->now.region)));
+        tw_max(h->most,
+               tw_verify_dtype_units(j->known.scene->unit, tw_joint_dtype(j, h),
+                                     times * tw_verify_region_elems(&j->tensor[h->tensor].shape, &h->now.region)));
 }
 
 /* A new stretch of a hold begins unless it goes on as it was. */
@@ -347,7 +368,7 @@ static void run_step(walk *w)
         const tw_joint_hold *made = &w->g->hold[o->hold[tw_op_output(o->op)]];
         bool drives = i == w->g->n_ops - 1;
         bool wanted = made->slide.is ? made->slide.fresh.any : made->now.any;
-        if (!drives && (made->current || !wanted)) continue;
+        if (!drives && ((made->current && !o->runs) || !wanted)) continue;
         execute(w, i);
         if (!drives && !w->j->fault.set && !w->no_memory) pass_on(w, i);
     }

@@ -44,7 +44,8 @@ static tw_status run_mapping(tw_bench *b, const char *file, const char *text)
     tw_mapping mapping;
     int fields = sscanf(text, "# with %199s on %199s", workload, machine);
     CHECK(fields == 0 || fields == 2);
-    CHECK_EQ(tw_read_model(b, file, workload, &model), TW_OK);
+    bool is_file = strstr(workload, ".yaml") != NULL;
+    CHECK_EQ(tw_read_model(b, file, is_file ? tw_read_source(b, workload) : workload, &model), TW_OK);
     CHECK_EQ(tw_read_machine(b, machine, tw_read_source(b, machine), &m), TW_OK);
     return tw_read_mapping(b, file, text, &model, &m, &mapping);
 }

@@ -38,9 +38,8 @@ typedef struct net {
     uint64_t seed;
 } net;
 
-static void add_value(tw_text *graph, int field, const image *x)
+static void add_shaped(tw_text *graph, int field, const char *name, const int64_t dim[4])
 {
-    const int64_t dim[] = {1, x->channels, x->side, x->side};
     tw_text shape = {0}, tensor = {0}, of_value = {0}, value = {0};
     for (int i = 0; i < 4; i++) {
         tw_text one = {0};
@@ -50,9 +49,14 @@ static void add_value(tw_text *graph, int field, const image *x)
     pb_int(&tensor, 1, FLOAT);
     pb_message(&tensor, 2, &shape);
     pb_message(&of_value, 1, &tensor);
-    pb_text(&value, 1, x->name);
+    pb_text(&value, 1, name);
     pb_message(&value, 2, &of_value);
     pb_message(graph, field, &value);
+}
+
+static void add_value(tw_text *graph, int field, const image *x)
+{
+    add_shaped(graph, field, x->name, (int64_t[]){1, x->channels, x->side, x->side});
 }
 
 static void add_weights(net *n, const char *name, int n_dims, const int64_t *dim)
@@ -389,6 +393,50 @@ TEST(padding_that_the_engine_does_not_take_is_written_by_steps_of_its_own)
     }
     CHECK_EQ(n_steps[1], n_steps[0] + 3);
     CHECK(tw_network_data_differ(&verdict[0]->output[0], &verdict[1]->output[0], &close) < 1e-5);
+    tw_context_free(ctx);
+}
+
+/* Two heads of attention: scores, softmax, product. */
+static tw_text attention_network(void)
+{
+    net n = {.seed = 5};
+    const int64_t rows[] = {1, 2, 128, 8}, columns[] = {1, 2, 8, 128};
+    image q = new_image(&n, 2, 0), k = new_image(&n, 2, 0), v = new_image(&n, 2, 0), s = new_image(&n, 2, 128),
+          o = new_image(&n, 2, 0);
+    add_shaped(&n.graph, INPUT, q.name, rows);
+    add_shaped(&n.graph, INPUT, k.name, columns);
+    add_shaped(&n.graph, INPUT, v.name, rows);
+    tw_text scores = begin("MatMul", &q, &k, &s);
+    pb_message(&n.graph, NODE, &scores);
+    image p = unary(&n, "Softmax", &s);
+    tw_text product = begin("MatMul", &p, &v, &o);
+    pb_message(&n.graph, NODE, &product);
+    add_shaped(&n.graph, OUTPUT, o.name, rows);
+    return n.graph;
+}
+
+/* The steps of a softmax see the axes of the file: otherwise its sum would see rows of all heads as one axis. Where keys do not fit they come in blocks, with sums
+ * that are rescaled. */
+TEST(keys_of_attention_come_in_blocks_where_they_do_not_fit)
+{
+    static const char small[] = SLOW("4 KiB", "8");
+    tw_context *ctx = tw_context_new();
+    for (int i = 0; i < 2; i++) {
+        const tw_machine *machine;
+        const tw_network *network;
+        tw_text graph = attention_network();
+        CHECK_EQ(tw_machine_parse(ctx, "slow", i ? small : slow_large, &machine), TW_OK);
+        CHECK_EQ(open_graph(ctx, &graph, machine, &network), TW_OK);
+        both b = plan_both(ctx, network, machine);
+        check_never_slower(&b);
+        check_numbers(ctx, &b);
+        const tw_mapping *mapping = b.groups->part[0].plan->mapping;
+        int n_running = 0;
+        for (int g = 0; g < mapping->n_groups; g++)
+            n_running += mapping->group[g].running > 0 && mapping->group[g].n_ops == 6;
+        CHECK_EQ(b.groups->n_parts, 1);
+        CHECK_EQ(n_running, i);
+    }
     tw_context_free(ctx);
 }
 

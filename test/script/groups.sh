@@ -96,6 +96,7 @@ shows 12-lanes conv:16x14x14,out=32,kernel=3,pad=1,dtype=i8 "rf" "while oy stand
 shows 13-fused-convolutions "$source"/examples/13-fused-convolutions/workload.yaml "mid" "all along" "for a step"
 shows 14-array-and-vector "$source"/examples/14-array-and-vector/workload.yaml "vector" "gelu.y"
 shows 15-resident "$source"/examples/15-resident/workload.yaml "resident" "conv2.w"
+shows 17-attention "$source"/examples/17-attention/workload.yaml "total" "rescale"
 
 # ---- some groups are given: the search finds the others, and keeps to these ----
 fused=("$source"/examples/13-fused-convolutions/workload.yaml -m "$source"/examples/13-fused-convolutions/machine.yaml)

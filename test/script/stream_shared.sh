@@ -68,4 +68,19 @@ grep -E "name:|part:" d/mapping.yaml >got.txt
 cmp -s asked.txt got.txt || { fail "the mapping was changed"; diff asked.txt got.txt >&2; }
 [ "$(grep -c "part: {loop: k, from: 6, to: 8}" d/mapping.yaml)" = 4 ] || fail "the remainders are not what they are"
 for c in 1 2 3; do [ "$(grep -c "accelerator$c.array}" d/mapping.yaml)" = 4 ] || fail "core $c has not four groups"; done
+
+# Two loops over cores at once.
+printf -- '- name: default\n  core_allocation: [0, 1, 2, 3]\n  inter_core_tiling: ["OY, 2", "K, 2"]\n' >grid.yaml
+quad=$data/new_format/hardware/tpu_like_quad_core.yaml
+sub=convert
+expect 0 "$quad"
+cp out.txt machine.yaml
+expect 0 --as=workload "$quad" "$lab"/workload/4_convs.onnx
+cp out.txt workload.yaml
+expect 0 --as=mapping "$quad" "$lab"/workload/4_convs.onnx grid.yaml
+cp out.txt groups.yaml
+[ "$(grep -c "part: \[{loop: k, from: 4, to: 8}, {loop: oy, from: 28, to: 56}\]" groups.yaml)" = 4 ] || fail "the last core has not the last quarter"
+sub=eval
+expect 0 workload.yaml -m machine.yaml --mapping groups.yaml --full
+says out.txt "in 16 groups"; says out.txt "executed, equal to"; says out.txt "cycles alone on"
 exit $failed

@@ -1,7 +1,8 @@
 /* test/search/test_rim.c - moves that pad, on a machine whose mover does them alone: the zeros that it fills in are bounded.
  *
  * Random moves of up to two loops, with zeros before, behind or between; every tiling and every choice of buffers is simulated, and
- * what the search proves has to be the least, and no root bound above it. */
+ * what the search proves has to be the least, and no root bound above it. Where the output is kept whole, tiles that are nothing but zeros
+ * are paid for with its store. */
 #include "plan/plan.h"
 #include "tw_test.h"
 
@@ -35,14 +36,14 @@ static void print_machine(uint64_t *rng, char text[TEXT])
 {
     snprintf(text, TEXT,
              "machine: mover\nunit: byte\ntiming: async\nlaunch: %d\nmemories:\n  - {name: l3, size: unlimited}\n"
-             "  - {name: l1, size: %d, align: %d}\nengines:\n"
+             "  - {name: l1, size: %d, align: %d%s}\nengines:\n"
              "  - {name: dma, between: [l3, l1], strided: true, %scost: {setup: %d.%d, row_least: %d, beat: %d, "
              "fill: %d.%d}}\n"
              "  - {name: cores, computes: [map], memory: l1, cost: {cores: 2, per_point: 20}}\n",
              (int)tw_test_pick(rng, 0, 20), (int)(16 * tw_test_pick(rng, 1, 24)), tw_test_pick(rng, 0, 1) ? 8 : 1,
-             tw_test_pick(rng, 0, 1) ? "prefetch: innermost, " : "", (int)tw_test_pick(rng, 0, 9),
-             (int)tw_test_pick(rng, 0, 9), (int)tw_test_pick(rng, 0, 3), (int)(4 << tw_test_pick(rng, 0, 3)),
-             (int)tw_test_pick(rng, 0, 20), (int)tw_test_pick(rng, 0, 9));
+             tw_test_pick(rng, 0, 1) ? ", whole: true" : "", tw_test_pick(rng, 0, 1) ? "prefetch: innermost, " : "",
+             (int)tw_test_pick(rng, 0, 9), (int)tw_test_pick(rng, 0, 9), (int)tw_test_pick(rng, 0, 3),
+             (int)(4 << tw_test_pick(rng, 0, 3)), (int)tw_test_pick(rng, 0, 20), (int)tw_test_pick(rng, 0, 9));
 }
 
 /* *arranged: the mover does it alone. */

@@ -1,5 +1,6 @@
 /* src/report/data/joint_json.c - see joint_json.h. */
 #include "report/data/joint_json.h"
+#include "fuse/cores.h"
 #include "plan/ends.h"
 #include "plan/groupfacts.h"
 #include "report/facts/jointfacts.h"
@@ -60,6 +61,7 @@ static void write_facts(const tw_group_facts *f, tw_json *j)
     tw_json_key_int(j, "steps", f->n_steps);
     tw_json_key_int(j, "points", f->points);
     tw_json_key_int(j, "points_once", f->points_once);
+    tw_json_key_int(j, "rescaled", f->rescaled);
     tw_json_key_int(j, "saved_bytes", f->saved_bytes);
     tw_json_key_int(j, "kept_bytes", f->kept_bytes);
     tw_json_key(j, "even");
@@ -317,8 +319,34 @@ void tw_joint_json(const tw_plan *plan, tw_json *j)
     write_list(plan, "buffers", program->n_buffers, write_buffer, j);
 }
 
+/* What each operator takes by itself on each core; null: one core, or too many operators. */
+static tw_status write_core_table(const tw_plan *plan, const tw_work *work, tw_json *j)
+{
+    const tw_platform *platform = plan->joint->program->platform;
+    const int64_t *cycles;
+    TW_TRY(tw_cores_table(plan->model, plan->machine, work, &cycles));
+    tw_json_key(j, "core_cycles");
+    if (!cycles) {
+        tw_json_null(j);
+        return TW_OK;
+    }
+    tw_json_open(j, '{');
+    for (int i = 0; i < plan->model->n_ops; i++) {
+        tw_json_key(j, plan->model->op[i].name);
+        tw_json_open_line(j, '{');
+        for (int c = 0; c < platform->n_cores; c++) {
+            int64_t own = cycles[(int64_t)i * platform->n_cores + c];
+            int_or_null(j, platform->core[c].name, own, own > 0);
+        }
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+    return TW_OK;
+}
+
 tw_status tw_joint_traffic_json(const tw_plan *plan, const tw_work *work, tw_json *j)
 {
+    TW_TRY(write_core_table(plan, work, j));
     const tw_port_traffic *traffic;
     int n;
     TW_TRY(tw_joint_port_traffic(plan, work, &n, &traffic));

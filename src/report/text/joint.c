@@ -1,5 +1,6 @@
 /* src/report/text/joint.c - see joint.h. */
 #include "report/text/joint.h"
+#include "fuse/cores.h"
 #include "plan/ends.h"
 #include "plan/groupfacts.h"
 #include "plan/links.h"
@@ -245,20 +246,30 @@ static void print_end(const tw_plan *plan, int group, tw_text *out)
     tw_arena_free(arena);
 }
 
+/* The loop along which reductions of the group run. */
+static const char *running_loop(const tw_plan *plan, int group)
+{
+    const tw_nest *nest = &plan->joint->program->nest[group];
+    return nest->op[nest->n_ops - 1].op->loop[nest->map->running - 1].name;
+}
+
 /* "pair: 8'192 points of a computed again (+12.5%), 65'536 bytes neither stored nor loaded, even at 0.125 points a byte; 12'288 in l1" */
 static void print_gain(const tw_plan *plan, int group, tw_line *line)
 {
     tw_group_facts f = tw_group_facts_of(plan, group);
-    int64_t more = f.points - f.points_once;
+    int64_t more = f.points - f.points_once, again = more - f.rescaled;
     const char *before = ";";
     tw_text text = {0};
     tw_text_printf(&text, "%s: ", plan->joint->program->nest[group].map->name);
-    if (more > 0) {
-        tw_text_printf(&text, "%s points", TW_GROUPED(more));
+    if (again > 0) {
+        tw_text_printf(&text, "%s points", TW_GROUPED(again));
         print_tensors(plan, group, is_made_again, &text);
-        tw_text_printf(&text, " computed again (%s more), ", TW_PERCENT(more, f.points_once));
+        tw_text_printf(&text, " computed again (%s more), ", TW_PERCENT(again, f.points_once));
     } else
         tw_text_printf(&text, "nothing computed again, ");
+    if (f.rescaled > 0)
+        tw_text_printf(&text, "%s points more rescale what runs along %s, ", TW_GROUPED(f.rescaled),
+                       running_loop(plan, group));
     tw_text_printf(&text, "%s bytes neither stored nor loaded", TW_GROUPED(f.saved_bytes));
     if (more > 0)
         tw_text_printf(&text, ": even at %.4g points a byte", (double)f.even_points / (double)f.even_bytes);
@@ -390,6 +401,30 @@ static tw_status print_engines(const tw_plan *plan, tw_line *line, tw_arena *are
                  "data, credit, port: it waits for what it reads, a free buffer, a way into a memory");
     tw_line_end(line);
     return TW_OK;
+}
+
+/* What each operator takes by itself on each core. */
+static tw_status print_core_table(const tw_plan *plan, tw_line *line, const tw_work *work)
+{
+    enum { MOST_CORES = 6 };
+    const tw_platform *platform = platform_of(plan);
+    const char *title[1 + MOST_CORES] = {"cycles alone on"};
+    const int64_t *cycles;
+    int n = (int)tw_min(platform->n_cores, MOST_CORES);
+    tw_table table;
+    TW_TRY(tw_cores_table(plan->model, plan->machine, work, &cycles));
+    if (!cycles) return TW_OK;
+    for (int c = 0; c < n; c++) title[1 + c] = platform->core[c].name;
+    tw_table_init(&table, title, 1 + n, 1, work->arena);
+    for (int i = 0; i < plan->model->n_ops; i++) {
+        tw_table_row(&table, TW_PLAIN);
+        tw_table_printf(&table, 0, "%.20s", plan->model->op[i].name);
+        for (int c = 0; c < n; c++) {
+            int64_t own = cycles[(int64_t)i * platform->n_cores + c];
+            tw_table_put(&table, 1 + c, own > 0 ? TW_GROUPED(own) : "-");
+        }
+    }
+    return end_table(&table, line);
 }
 
 static tw_status print_ports(const tw_plan *plan, tw_line *line, tw_arena *arena)
@@ -538,6 +573,7 @@ tw_status tw_joint_print(const tw_plan *plan, const tw_verdict *verdict, bool br
     TW_TRY(print_groups(plan, brief, line, work->arena));
     if (brief) return TW_OK;
     TW_TRY(print_engines(plan, line, work->arena));
+    TW_TRY(print_core_table(plan, line, work));
     TW_TRY(print_ports(plan, line, work->arena));
     TW_TRY(print_traffic(plan, line, work));
     TW_TRY(print_memories(plan, line, work->arena));

@@ -1,5 +1,6 @@
 /* src/rivals/stream/groups.c - see groups.h. */
 #include "rivals/stream/groups.h"
+#include "mapping/group.h"
 #include "rivals/stream/machine.h"
 
 #include <string.h>
@@ -8,8 +9,10 @@ typedef struct tile { /* what one core runs of a layer */
     const tw_rival_layer *layer;
     const tw_einsum *einsum;
     const tw_levels *levels;
-    int core, loop; /* loop -1: all of the layer */
-    int64_t from, to, all[TW_RIVAL_DIMS], size[TW_RIVAL_DIMS];
+    int core;
+    int n_loops, loop[TW_MAX_SPLIT_LOOPS]; /* that lie over cores */
+    tw_span span[TW_MAX_SPLIT_LOOPS];
+    int64_t all[TW_RIVAL_DIMS], size[TW_RIVAL_DIMS];
     bool doubles; /* what changes has two buffers */
     int slides;   /* the loop along which rows that tiles share stay, -1: none */
 } tile;
@@ -224,6 +227,17 @@ static void print_slide(const tile *t, tw_text *out)
     }
 }
 
+/* One loop, or a list of them. */
+static void print_part(const tile *t, tw_text *out)
+{
+    for (int l = 0; l < t->n_loops; l++) {
+        tw_text_printf(out, "%s%s{loop: ", l == 0 ? "    part: " : ", ", l == 0 && t->n_loops > 1 ? "[" : "");
+        tw_print_our_loop(t->einsum->dim[t->loop[l]], out);
+        tw_text_printf(out, ", from: %" PRId64 ", to: %" PRId64 "}", t->span[l].lo, t->span[l].hi);
+    }
+    if (t->n_loops > 0) tw_text_printf(out, "%s\n", t->n_loops > 1 ? "]" : "");
+}
+
 static void print_tile(const tw_cores *cores, const tile *t, int number, tw_text *out)
 {
     tw_rival rival = {.machine = cores->hda->core[t->core].machine};
@@ -234,11 +248,7 @@ static void print_tile(const tw_cores *cores, const tile *t, int number, tw_text
     tw_text_printf(out, "\n    ops: [");
     tw_print_our_name(t->layer->name, out);
     tw_text_printf(out, "]\n");
-    if (t->loop >= 0) {
-        tw_text_printf(out, "    part: {loop: ");
-        tw_print_our_loop(t->einsum->dim[t->loop], out);
-        tw_text_printf(out, ", from: %" PRId64 ", to: %" PRId64 "}\n", t->from, t->to);
-    }
+    print_part(t, out);
     tw_text_printf(out, "    levels:\n");
     for (int l = 0; l < t->levels->n; l++) { /* all memories of a core have tiles of one size */
         tw_text_printf(out, "      - {at: ");
@@ -253,29 +263,40 @@ static void print_tile(const tw_cores *cores, const tile *t, int number, tw_text
 
 /* ---- tiles of a layer ---- */
 
-/* The loop that lies over cores, -1: none does. */
-static tw_status find_loop(const tw_cores_layer *l, const tw_einsum *e, tw_diag *diag, int *loop)
+/* The loops that lie over cores. */
+static tw_status find_loops(const tw_cores_layer *l, const tw_einsum *e, tw_diag *diag, tile *t)
 {
-    *loop = -1;
     for (int d = 0; d < l->whole->n_dims; d++) {
         if (l->parts[d] == 1) continue;
-        if (*loop >= 0)
-            return tw_diag_error(diag, l->entry->loc,
-                                 "loops '%s' and '%s' of '%s' lie over cores; in ours one does", e->dim[*loop],
-                                 e->dim[d], l->whole->name);
+        if (t->n_loops == TW_MAX_SPLIT_LOOPS)
+            return tw_diag_error(diag, l->entry->loc, "more than %d loops of '%s' lie over cores",
+                                 TW_MAX_SPLIT_LOOPS, l->whole->name);
         if (!(tw_einsum_relevant(&e->operand[TW_ZZ_O]) >> d & 1))
             return tw_diag_error(diag, l->entry->loc,
                                  "'%s' of '%s' is summed over cores; parts of ours are parts of the result",
                                  e->dim[d], l->whole->name);
-        *loop = d;
+        t->loop[t->n_loops++] = d;
     }
     return TW_OK;
+}
+
+/* What tile n has of each of these loops, the last one fastest; false: nothing, since parts are rounded up. */
+static bool find_spans(const tw_cores_layer *l, const tw_einsum *e, int64_t n, tile *t)
+{
+    bool any = true;
+    for (int i = t->n_loops - 1; i >= 0; i--) {
+        int64_t extent = e->extent[t->loop[i]], parts = l->parts[t->loop[i]], size = tw_cdiv(extent, parts);
+        t->span[i] = (tw_span){n % parts * size, tw_min((n % parts + 1) * size, extent)};
+        any &= t->span[i].lo < t->span[i].hi;
+        n /= parts;
+    }
+    return any;
 }
 
 static tw_status print_one(const tw_cores *cores, int layer, tile *t, int number, tw_diag *diag, tw_text *out)
 {
     memcpy(t->all, t->einsum->extent, sizeof t->all);
-    if (t->loop >= 0) t->all[t->loop] = t->to - t->from;
+    for (int l = 0; l < t->n_loops; l++) t->all[t->loop[l]] = tw_span_len(t->span[l]);
     if (!fit_rows(t) && !fit(t, true) && !fit(t, false))
         return tw_diag_infeasible(diag, cores->layer[layer].whole->loc,
                                   "no tile of '%s' fits into the memories of core %d", t->layer->name, t->core);
@@ -289,23 +310,17 @@ static tw_status print_layer(const tw_cores *cores, const tw_core_table *table, 
     const tw_cores_layer *l = &cores->layer[layer];
     const tw_einsum *e = cores->whole[layer].einsum;
     tw_levels levels;
-    int loop;
-    TW_TRY(find_loop(l, e, diag, &loop));
-    int64_t extent = loop < 0 ? 1 : e->extent[loop], size = tw_cdiv(extent, l->n_tiles);
-    for (int64_t n = 0; n * size < extent; n++) {
+    tile t = {.layer = &cores->whole[layer], .einsum = e, .levels = &levels};
+    TW_TRY(find_loops(l, e, diag, &t));
+    for (int64_t n = 0, number = 0; n < l->n_tiles; n++) {
+        if (!find_spans(l, e, n, &t)) continue;
         int core = tw_cores_place(cores, table, layer, n);
         if (core < 0)
             return tw_diag_infeasible(diag, l->whole->loc, "no core that the mapping names runs '%s'",
                                       l->whole->name);
         TW_TRY(tw_hda_levels(cores->hda, core, diag, &levels));
-        tile t = {.layer = &cores->whole[layer],
-                  .einsum = e,
-                  .levels = &levels,
-                  .core = core,
-                  .loop = loop,
-                  .from = n * size,
-                  .to = tw_min((n + 1) * size, extent)};
-        TW_TRY(print_one(cores, layer, &t, (int)n, diag, out));
+        t.core = core;
+        TW_TRY(print_one(cores, layer, &t, (int)number++, diag, out));
     }
     return TW_OK;
 }
