@@ -93,27 +93,28 @@ static int64_t one_exec(const tw_view *v)
     return mac->cost.kind == TW_COST_KERNEL ? tw_busy_of(mac, 1, 1) : tw_cost_cycles(&mac->cost, 1);
 }
 
-/* Points of the loops over dimension d that any tile has at least where the dimension takes no pass too many: all tiles but one
- * cover at most the passes but one, and so many are left for it. */
-static int64_t least_over(const tw_view *v, int d)
+/* Points of the loops over dimension d that a tile has at least where the dimension takes W passes, as few as can be. Of any, as the
+ * last: all tiles but one cover at most the passes but one, and so many are left for it. The first one is the largest along
+ * every loop: if it takes one pass, so do all, and no more than W of them have all points; else it has more than a pass. */
+static int64_t least_over(const tw_view *v, int d, bool last)
 {
     const tw_space *s = v->s;
     int64_t size = s->machine->engine[s->machine->compute].cost.array.size[d], points = 1;
     for (unsigned rest = v->f->loops[d]; rest; rest &= rest - 1)
         points = tw_sat_mul(points, s->op->loop[__builtin_ctz(rest)].extent);
-    return points == INT64_MAX ? 1 : points - (tw_cdiv(points, size) - 1) * size;
+    if (points == INT64_MAX) return 1;
+    int64_t passes = tw_cdiv(points, size);
+    return last ? points - (passes - 1) * size : tw_cdiv(points, passes);
 }
 
 /* The same of those of its loops that are in the mask, which the others are not. */
-static int64_t least_among(const tw_view *v, int d, unsigned loops)
+static int64_t least_among(const tw_view *v, int d, unsigned loops, bool last)
 {
     int64_t beside = 1;
     for (unsigned rest = v->f->loops[d] & ~loops; rest; rest &= rest - 1)
         beside = tw_sat_mul(beside, v->hi[v->f->n_tiled - 1][__builtin_ctz(rest)]);
-    return tw_cdiv(least_over(v, d), beside);
+    return tw_cdiv(least_over(v, d, last), beside);
 }
-
-static int64_t least_along(const tw_view *v, int d, int l) { return least_among(v, d, 1u << l); }
 
 /* The dimensions over which that says something, as a mask: those that take more passes than they need are none of them. */
 static unsigned dims_stretched(const tw_view *v)
@@ -121,7 +122,7 @@ static unsigned dims_stretched(const tw_view *v)
     unsigned dims = 0;
     const tw_cost *cost = &v->s->machine->engine[v->s->machine->compute].cost;
     for (int d = 0; d < tw_cost_dims(cost); d++)
-        if (least_over(v, d) > 1 && v->passes[d] <= tw_view_passes_whole(v, d)) dims |= 1u << d;
+        if (least_over(v, d, false) > 1 && v->passes[d] <= tw_view_passes_whole(v, d)) dims |= 1u << d;
     return dims;
 }
 
@@ -130,7 +131,7 @@ static int64_t stretched(const tw_view *v, int d, int t, int l, bool last)
 {
     const tw_space *s = v->s;
     int64_t size = s->machine->engine[s->machine->compute].cost.array.size[d], extent = s->op->loop[l].extent;
-    int64_t len = tw_max(last ? v->last[t][l] : v->lo[t][l], least_along(v, d, l));
+    int64_t len = tw_max(last ? v->last[t][l] : v->lo[t][l], least_among(v, d, 1u << l, last));
     if (v->f->loops[d] != 1u << l || len >= extent) return len;
     int64_t spare = tw_cdiv(extent, size) * size - extent;
     if (last && t == 0) len = tw_max(len, tw_fit_last(extent, v->p->var[tw_var_size(s, 0, l)], size, spare));
@@ -171,7 +172,7 @@ static int64_t widened(const tw_view *v, int d, int t, int o, const int64_t *len
 {
     const tw_space *s = v->s;
     unsigned own = v->f->loops[d] & s->loops[o] & ~s->windows;
-    int64_t now = 1, least = least_among(v, d, own);
+    int64_t now = 1, least = least_among(v, d, own, last);
     if ((own & (own - 1)) == 0) return units;
     for (unsigned rest = s->loops[o]; rest; rest &= rest - 1) /* tiles that a machine takes may be longer */
         if (len[__builtin_ctz(rest)] > s->op->loop[__builtin_ctz(rest)].extent) return units;
