@@ -266,7 +266,7 @@ static tw_status build_stretch(const tw_network *net, const tw_work *work, tw_st
         TW_TRY(copy_op(&t, step, net->label[s->first + i], &alone[i]));
     }
     mark_ends(&t, s);
-    s->model = (tw_model){name, t.n, t.tensor, s->n, op};
+    s->model = (tw_model){name, t.n, t.tensor, s->n, op, .has_masks = true};
     s->alone = alone;
     s->graph_of = t.graph_of;
     return TW_OK;
