@@ -170,7 +170,7 @@ static bool halve_each(int64_t *x, const char *of, tw_arena *arena, const char *
 {
     if (*x < 2) return false;
     *x /= 2;
-    *text = tw_arena_printf(arena, "half the time for each %s", of);
+    *text = tw_arena_printf(arena, "half the time for each %s: %g cycles", of, (double)*x / TW_MILLI);
     return true;
 }
 

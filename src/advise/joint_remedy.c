@@ -12,7 +12,9 @@
 
 #include <math.h>
 
-enum { MOST_TOLD = 12 };                 /* changes of the mapping: nobody reads more */
+enum { MOST_TOLD = 12 }; /* changes of the mapping: nobody reads more */
+static const double worth =
+    0.001; /* of the plan's value: what a change has to give beyond the memory that it needs */
 static const int64_t of_a_program = 500; /* commands that could be simulated while one group is made */
 
 typedef struct answer { /* to a change of the mapping */
@@ -28,6 +30,7 @@ typedef struct trial {
     tw_measure measure;
     double value;            /* of the plan                                                     */
     const tw_machine *roomy; /* the machine with memories of any size                         */
+    double roomy_value;      /* of the plan's mapping there                                     */
     const tw_deadline *deadline;
     int64_t *left; /* of hints: commands that may still be simulated; NULL: any number, and searches are made */
     bool stopped;  /* somebody interrupted, or time is up */
@@ -104,24 +107,35 @@ static tw_status make_roomy(trial *t)
 
 /* ---- changes of the mapping ---- */
 
-/* The machine with memories that are just large enough, and "; needs 8'192 bytes of l1, which has 4'096". */
-static tw_status enlarge(trial *t, answer *a, const int64_t *used)
+/* The machine with memories that are just large enough, and "8'192 bytes of l1, which has 4'096"; *first: the first that grows, or -1. */
+static tw_status enlarge(trial *t, const int64_t *used, const tw_machine **out, const char **text, int *first)
 {
     const tw_platform *p = t->plan->machine->platform;
     const char *words = "";
     tw_variant larger;
+    *first = -1;
     TW_TRY(tw_variant_of(t->plan->machine, t->arena, &larger));
     for (int m = 1; m < p->n_memories && words; m++) {
         int64_t has = p->memory[m].is.size;
         if (has == TW_UNLIMITED || used[m] <= has) continue;
         tw_variant_set_size(&larger, m, used[m]);
-        words = tw_arena_printf(t->arena, "%s%s%s %s of %s, which has %s", words, *words ? ", and " : "; needs ",
+        words = tw_arena_printf(t->arena, "%s%s%s %s of %s, which has %s", words, *words ? ", and " : "",
                                 TW_GROUPED(used[m]), tw_unit_plural(t->plan->machine->unit), p->memory[m].name,
                                 TW_GROUPED(has));
+        if (*first < 0) *first = m;
     }
-    if (words) a->move.change = tw_arena_printf(t->arena, "%s%s", a->move.change, words);
-    a->machine = larger.machine;
-    return words && a->move.change ? TW_OK : TW_ERR_NOMEM;
+    *out = larger.machine;
+    *text = words;
+    return words ? TW_OK : TW_ERR_NOMEM;
+}
+
+static tw_status enlarge_for(trial *t, answer *a, const int64_t *used)
+{
+    const char *words;
+    int first;
+    TW_TRY(enlarge(t, used, &a->machine, &words, &first));
+    if (first >= 0) a->move.change = tw_arena_printf(t->arena, "%s; needs %s", a->move.change, words);
+    return a->move.change ? TW_OK : TW_ERR_NOMEM;
 }
 
 static bool asks_the_same(const answer *a, const answer *b)
@@ -147,7 +161,8 @@ static tw_status keep(trial *t, const answer *one)
     return TW_OK;
 }
 
-/* A tw_group_move_sink. What needs larger memories is simulated again in those that it gets, where addresses may be others. */
+/* A tw_group_move_sink. What needs larger memories is simulated again in those that it gets, where addresses may be others; what the memories
+ * give without it is no gain of it. */
 static tw_status try_move(void *user, const tw_group_move *move)
 {
     trial *t = user;
@@ -156,8 +171,8 @@ static tw_status try_move(void *user, const tw_group_move *move)
     TW_TRY(measure(t, t->plan->machine, &move->mapping, &one.value, NULL));
     if (one.value == INFINITY) {
         TW_TRY(measure(t, t->roomy, &move->mapping, &one.value, used));
-        if (one.value >= t->value) return goes_on(t) ? TW_OK : TW_STOPPED;
-        TW_TRY(enlarge(t, &one, used));
+        if (one.value >= t->roomy_value - worth * t->value) return goes_on(t) ? TW_OK : TW_STOPPED;
+        TW_TRY(enlarge_for(t, &one, used));
         TW_TRY(measure(t, one.machine, &move->mapping, &one.value, NULL));
     }
     if (one.value < t->value) TW_TRY(keep(t, &one));
@@ -174,6 +189,27 @@ static tw_status tell(trial *t, const tw_remedy *remedy)
     if (!r->feasible) r->value = 0;
     if (r->feasible && t->value > 0) r->gain = 1 - r->value / t->value;
     return TW_OK;
+}
+
+/* What memories give in which no two buffers share addresses, so that nothing waits for one to be given back. */
+static tw_status try_room(trial *t)
+{
+    int64_t used[TW_MAX_PLATFORM_MEMORIES] = {0};
+    tw_remedy one = {.kind = TW_MORE_MEMORY, .proven = true, .mapping = t->plan->mapping};
+    int first;
+    TW_TRY(measure(t, t->roomy, t->plan->mapping, &t->roomy_value, used));
+    if (t->roomy_value == INFINITY) t->roomy_value = t->value;
+    if (t->roomy_value >= t->value) {
+        t->roomy_value = t->value;
+        return TW_OK;
+    }
+    TW_TRY(enlarge(t, used, &one.machine, &one.change, &first));
+    if (first < 0) return TW_OK;
+    TW_TRY(measure(t, one.machine, t->plan->mapping, &one.value, NULL));
+    one.at = t->plan->machine->platform->memory[first].name;
+    one.change = tw_arena_printf(t->arena, "no buffers that share addresses: %s", one.change);
+    if (!one.change) return TW_ERR_NOMEM;
+    return one.value < t->value ? tell(t, &one) : TW_OK;
 }
 
 /* Whether an answer to the same question fits and is as good. */
@@ -341,6 +377,7 @@ static void sort(tw_remedy *list, int n)
 static tw_status try_all(trial *t)
 {
     TW_TRY(make_roomy(t));
+    TW_TRY(try_room(t));
     TW_TRY(try_mapping(t));
     if (!is_searched(t)) TW_TRY(try_search(t));
     TW_TRY(try_machines(t));
@@ -352,6 +389,7 @@ static tw_status try_all(trial *t)
 static tw_status try_hints(trial *t)
 {
     TW_TRY(make_roomy(t));
+    TW_TRY(try_room(t));
     TW_TRY(try_machines(t));
     TW_TRY(try_mapping(t));
     sort(t->list, t->n);
@@ -361,6 +399,7 @@ static tw_status try_hints(trial *t)
 static tw_status try_moves(trial *t)
 {
     TW_TRY(make_roomy(t));
+    TW_TRY(try_room(t));
     TW_TRY(try_mapping(t));
     sort(t->list, t->n);
     return TW_OK;

@@ -484,7 +484,7 @@ tw_status tw_move_describe(const tw_move *move, const tw_program *p, tw_arena *a
     if (!place) return TW_ERR_NOMEM;
     switch (move->kind) {
     case TW_EDIT_TILE:
-        out->what = tw_arena_printf(arena, "%s%s", p->op->loop[move->index].name, place);
+        out->what = tw_arena_printf(arena, "tile of %s%s", p->op->loop[move->index].name, place);
         out->from = number_text(move->from, arena);
         out->to = number_text(move->to, arena);
         break;

@@ -936,6 +936,24 @@ static void try_alike(tw_tiler *w, int most, bool *todo)
     }
 }
 
+/* Whether something other than a product reads what comes from outside along the loop: that may be a mask with infinite numbers, of which a tile may have
+ * nothing else, and exp(s - m) is then no number. */
+static bool may_be_masked(const tw_segment_frame *f, const tw_running *running)
+{
+    for (int k = 0; k < f->segment.n; k++) {
+        const tw_op *op = tw_segment_op(&f->segment, k);
+        int loop = running->loop[k];
+        bool product = op->compute == TW_MULTIPLY_ADD && !op->value;
+        for (int h = 0; h < op->n_held && loop >= 0; h++)
+            if (op->held[h].loop == loop) return true;
+        for (int o = 0; o < tw_op_output(op) && loop >= 0 && !product; o++)
+            if (tw_segment_maker(&f->segment, op->operand[o].tensor) < 0 &&
+                (tw_operand_loops(&op->operand[o]) >> loop & 1))
+                return true;
+    }
+    return false;
+}
+
 /* One segment whose reductions run along a reduction of its driver, if they can. */
 static void try_running(tw_tiler *w, int n)
 {
@@ -948,7 +966,7 @@ static void try_running(tw_tiler *w, int n)
     for (int l = 0; l < driver->n_loops; l++) {
         if (!driver->loop[l].reduces || driver->loop[l].extent == 1 ||
             !tw_running_of(f->segment.model, op, n + 1, l, &w->running, &where, &why) ||
-            !(w->running.runs & ~(1u << n)))
+            !(w->running.runs & ~(1u << n)) || (f->segment.model->has_masks && may_be_masked(f, &w->running)))
             continue;
         cut_loops c = loops_of(f, 2);
         c.loop[c.n++] = l;

@@ -213,6 +213,7 @@ struct tw_model {
     const struct tw_written_padding *written;
     int n_divided; /* operators that are divided into several: divided.h */
     const struct tw_divided_op *divided;
+    bool has_masks; /* of a network: what comes from outside may be infinite, as masks of scores are */
 };
 
 static inline int tw_op_output(const tw_op *op) { return op->n_operands - 1; }

@@ -101,6 +101,25 @@ static void divide_axes(const tw_operand *from, const pieces *of, const int *fir
     }
 }
 
+bool tw_tensor_refine(tw_tensor *tensor, const tw_operand *operand)
+{
+    int64_t extent[TW_MAX_TENSOR_AXES];
+    int n = 0, own = 0, t = 0;
+    if (tw_operand_elems(operand) != tw_tensor_elems(tensor)) return false;
+    for (int a = 0; a < operand->n_axes; a++)
+        if (operand->axis[a].extent > 1 && n < TW_MAX_TENSOR_AXES) extent[n++] = operand->axis[a].extent;
+    for (int a = 0; a < tensor->n_axes; a++) {
+        int64_t whole = 1;
+        own += tensor->extent[a] > 1;
+        while (t < n && whole < tensor->extent[a]) whole *= extent[t++];
+        if (whole != tensor->extent[a]) return false;
+    }
+    if (n <= own) return false;
+    tensor->n_axes = n;
+    memcpy(tensor->extent, extent, (size_t)n * sizeof *extent);
+    return true;
+}
+
 bool tw_op_unmerge(tw_op *op, const tw_model *model, tw_arena *arena)
 {
     pieces of[TW_MAX_LOOPS] = {0};

@@ -11,4 +11,6 @@
 
 /* Axes of one element count for nothing. False: out of memory. */
 TW_NODISCARD bool tw_op_unmerge(tw_op *op, const tw_model *model, tw_arena *arena);
+/* The tensor gets the axes in which the operand sees it, if these divide its own ones further; whether they do. */
+bool tw_tensor_refine(tw_tensor *tensor, const tw_operand *operand);
 #endif

@@ -69,8 +69,9 @@ static tw_status put_size(const lister *l, int k, int64_t size, int64_t now, int
     group.cut = cut;
     const char *loop = driver_of(l)->loop[cut[k].loop].name;
     const char *text =
-        size < whole ? tw_arena_printf(l->work->arena, "%s: %s, not %s", loop, TW_GROUPED(size), TW_GROUPED(now))
-                     : tw_arena_printf(l->work->arena, "%s: whole, not %s", loop, TW_GROUPED(now));
+        size < whole
+            ? tw_arena_printf(l->work->arena, "tile of %s: %s, not %s", loop, TW_GROUPED(size), TW_GROUPED(now))
+            : tw_arena_printf(l->work->arena, "tile of %s: whole, not %s", loop, TW_GROUPED(now));
     return put(l, (tw_group_move){.kind = TW_OTHER_TILE, .thing = cut[k].loop}, &group, text);
 }
 
@@ -109,8 +110,9 @@ static tw_status put_cut(const lister *l, int loop, int64_t size, int at)
     group.level = level;
     group.hold = hold;
     return put(l, (tw_group_move){.kind = TW_OTHER_TILE, .thing = loop}, &group,
-               tw_arena_printf(l->work->arena, "%s: %s, not whole; %s of the cuts", driver_of(l)->loop[loop].name,
-                               TW_GROUPED(size), at == group.n_cuts - 1 ? "innermost" : "outermost"));
+               tw_arena_printf(l->work->arena, "tile of %s: %s, not whole; %s of the cuts",
+                               driver_of(l)->loop[loop].name, TW_GROUPED(size),
+                               at == group.n_cuts - 1 ? "innermost" : "outermost"));
 }
 
 static tw_status list_cuts(const lister *l)
@@ -132,6 +134,13 @@ static tw_status list_cuts(const lister *l)
 
 /* ---- order ---- */
 
+static int level_of(const lister *l, int memory)
+{
+    for (int i = 0; i < l->group->n_levels; i++)
+        if (l->group->level[i].memory == memory) return i;
+    return -1;
+}
+
 /* "oy ox": the cuts of a level. */
 static const char *order_words(const lister *l, const tw_nest_cut *cut, int level)
 {
@@ -143,6 +152,23 @@ static const char *order_words(const lister *l, const tw_nest_cut *cut, int leve
     return words;
 }
 
+/* "; ifm in l1 kept while n stands still, not m": what is kept for some of the cuts is kept for as many of the others. */
+static const char *kept_words(const lister *l, const tw_nest_cut *cut)
+{
+    const char *words = "";
+    for (int h = 0; h < l->group->n_holds && words; h++) {
+        const tw_hold *hold = &l->group->hold[h];
+        int level = level_of(l, hold->memory), outside = level > 0 ? l->group->level[level - 1].depth : 0;
+        if (level < 0 || hold->depth <= outside || hold->depth >= l->group->level[level].depth) continue;
+        int was = l->group->cut[hold->depth - 1].loop, is = cut[hold->depth - 1].loop;
+        if (was != is)
+            words = tw_arena_printf(l->work->arena, "%s; %s in %s kept while %s stands still, not %s", words,
+                                    l->plan->model->tensor[hold->tensor].name, memory_name(l, hold->memory),
+                                    driver_of(l)->loop[is].name, driver_of(l)->loop[was].name);
+    }
+    return words;
+}
+
 static tw_status put_order(const lister *l, int i, int j)
 {
     tw_group_map group = *l->group;
@@ -151,10 +177,11 @@ static tw_status put_order(const lister *l, int i, int j)
     cut[i] = group.cut[j];
     cut[j] = group.cut[i];
     const char *now = order_words(l, group.cut, cut[i].level), *then = order_words(l, cut, cut[i].level);
-    if (!now || !then) return TW_ERR_NOMEM;
+    const char *kept = kept_words(l, cut);
+    if (!now || !then || !kept) return TW_ERR_NOMEM;
     group.cut = cut;
     return put(l, (tw_group_move){.kind = TW_OTHER_ORDER}, &group,
-               tw_arena_printf(l->work->arena, "order %s, not %s", then, now));
+               tw_arena_printf(l->work->arena, "order %s, not %s%s", then, now, kept));
 }
 
 static tw_status list_orders(const lister *l)
@@ -167,13 +194,6 @@ static tw_status list_orders(const lister *l)
 }
 
 /* ---- buffers, keeps, slides ---- */
-
-static int level_of(const lister *l, int memory)
-{
-    for (int i = 0; i < l->group->n_levels; i++)
-        if (l->group->level[i].memory == memory) return i;
-    return -1;
-}
 
 static bool is_resident(const lister *l, int tensor)
 {

@@ -210,6 +210,38 @@ static void mark_ends(table *t, const tw_stretch *s)
     }
 }
 
+/* Steps of a chain that stands for one node (a softmax: maximum, powers, sum, quotients) hand on tensors that the file does not know, in
+ * whatever shape they were described. They get the axes in which the first and the last step of the chain see them, so that those between do, too. */
+static tw_status shape_chains(const tw_stretch *s, const tw_model *graph, tw_arena *scratch, const tw_model **out)
+{
+    enum { MOST_PASSES = 4 };
+    tw_tensor *tensor;
+    tw_model *model;
+    bool *inside;
+    TW_ALLOC(scratch, tensor, graph->n_tensors);
+    TW_ALLOC(scratch, model, 1);
+    TW_ALLOC(scratch, inside, graph->n_tensors);
+    memcpy(tensor, graph->tensor, (size_t)graph->n_tensors * sizeof *tensor);
+    *model = *graph;
+    model->tensor = tensor;
+    *out = model;
+    for (int i = s->first; i < s->first + s->n; i++) {
+        int made = graph->op[i].operand[tw_op_output(&graph->op[i])].tensor;
+        inside[made] = graph->op[i].from.n_nodes == 0 && tensor[made].root == made && !tensor[made].is_output;
+    }
+    for (int pass = 0, more = 1; pass < MOST_PASSES && more; pass++) {
+        more = 0;
+        for (int i = s->first; i < s->first + s->n; i++) {
+            tw_op plain = *graph->op[i].from.plain;
+            if (!tw_op_unmerge(&plain, model, scratch)) return TW_ERR_NOMEM;
+            for (int o = 0; o < plain.n_operands; o++)
+                if (inside[plain.operand[o].tensor] && plain.operand[o].rows.count == 0)
+                    more += tw_tensor_refine(&tensor[plain.operand[o].tensor], &plain.operand[o]);
+        }
+    }
+    return TW_OK;
+}
+
 static tw_status build_stretch(const tw_network *net, const tw_work *work, tw_stretch *s)
 {
     const tw_model *graph = &net->lowered->graph;
@@ -224,15 +256,17 @@ static tw_status build_stretch(const tw_network *net, const tw_work *work, tw_st
     TW_ALLOC(work->scratch, t.root, graph->n_tensors + 1);
     TW_ALLOC(arena, op, s->n);
     TW_ALLOC(arena, alone, s->n);
+    const tw_model *shaped;
+    TW_TRY(shape_chains(s, graph, work->scratch, &shaped));
     for (int i = 0; i < s->n; i++) {
         const tw_op *step = &graph->op[s->first + i];
         tw_op plain = *step->from.plain;
-        if (!tw_op_unmerge(&plain, graph, arena)) return TW_ERR_NOMEM;
+        if (!tw_op_unmerge(&plain, shaped, arena)) return TW_ERR_NOMEM;
         TW_TRY(copy_op(&t, &plain, net->label[s->first + i], &op[i]));
         TW_TRY(copy_op(&t, step, net->label[s->first + i], &alone[i]));
     }
     mark_ends(&t, s);
-    s->model = (tw_model){name, t.n, t.tensor, s->n, op};
+    s->model = (tw_model){name, t.n, t.tensor, s->n, op, .has_masks = true};
     s->alone = alone;
     s->graph_of = t.graph_of;
     return TW_OK;

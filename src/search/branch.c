@@ -93,12 +93,15 @@ typedef struct branch {
     int64_t must_left;                  /* of MUST_END; only task 0 spends it          */
     int64_t candidate_work;             /* of a mapping of the shortlist, with all its buffers */
     int64_t one_run;                    /* instructions of a program that is simulated, at most */
+    int64_t shown;                      /* the same of one that is only counted                 */
+    bool desperate;                     /* time is up, nothing was found: any program will do   */
     int64_t start_ns;
     atomic_int stop; /* a tw_ending, 0: go on */
     tw_heap heap;
     tw_hunt *out;
     const tw_op_map *start; /* NULL: none */
     bool foreign;           /* it was found for another objective */
+    bool optional;          /* and without it nothing is looked for */
     int64_t part_size;
     bool has_seeds, has_walked;
     uint64_t dice; /* where walks begin */
@@ -248,7 +251,8 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
     const tw_space *s = t->all->space;
     int64_t most = t->seed ? tw_min(t->all->candidate_work, t->all->one_run) - t->work : t->all->one_run;
     tw_meter meter = {.limit = tw_min(t->most - t->work, most), .stopped = task_stopped, .user = t};
-    if (t->must) meter.limit = isfinite(tw_deadline_left(t->all->last)) ? MUST_WORK : t->all->must_left;
+    if (t->must)
+        meter.limit = tw_min(t->all->must_left, isfinite(tw_deadline_left(t->all->last)) ? MUST_WORK : MUST_END);
     *unfinished = meter.limit <= 0;
     if (*unfinished) return TW_OK;
     t->meter = &meter;
@@ -277,6 +281,12 @@ static tw_status task_outline(void *user, const tw_op_map *map, tw_outline *out)
     const tw_space *s = t->all->space;
     t->work += OUTLINE_WORK;
     return t->all->eval->outline(t->all->eval->user[t->worker], &s->problem, map, out);
+}
+
+static bool task_affords(void *user, int64_t instructions)
+{
+    const branch *b = ((task *)user)->all;
+    return b->desperate || instructions <= b->shown;
 }
 
 static void task_spent(void *user, int64_t work) { ((task *)user)->work += work; }
@@ -331,8 +341,8 @@ static bool take_part(void *user, tw_part *part)
 /* What a leaf asks of the task; `left` is told of mappings that were not looked at to their end. */
 static tw_judge judge_of(task *t, void (*left)(void *, const tw_goal_value *))
 {
-    return (tw_judge){t,         task_wanted, task_found,   task_refused, left,
-                      task_cost, task_count,  task_outline, task_stopped, task_spent};
+    return (tw_judge){t,          task_wanted,  task_found,   task_refused, left,      task_cost,
+                      task_count, task_outline, task_stopped, task_affords, task_spent};
 }
 
 /* Whether the closed form says what a mapping costs: then one can be made of sizes alone. */
@@ -750,8 +760,17 @@ static tw_status run_seed(branch *b, int frame, const tw_part *start, int64_t lo
     return end_climb(b, t, tw_seed_frame(&(tw_climb){b->space, b->goals, &judge, &t->at, looks}, frame, start));
 }
 
-/* What an earlier search found. */
-static tw_status run_start(branch *b)
+/* Whether a search that has little work spends it all on the program that it begins with. */
+static bool is_start_long(branch *b, task *t)
+{
+    tw_outline outline;
+    if (!b->optional || b->space->rules->nests) return false;
+    if (task_outline(t, b->start, &outline) != TW_OK || !outline.exact) return false;
+    return tw_outline_instructions(&outline, b->space->machine) > b->must_left;
+}
+
+/* What an earlier search found. *known: what it costs now; a search that has less work than that takes looks for nothing. */
+static tw_status run_start(branch *b, bool *known)
 {
     task *t = &b->task[0];
     tw_outcome outcome;
@@ -759,12 +778,15 @@ static tw_status run_start(branch *b)
     int64_t short_by;
     TW_TRY(begin_task(b, t, 0, 0));
     t->must = true;
-    tw_status status = task_cost(t, b->space->machine, b->start, &outcome, &unfinished, &short_by);
+    unfinished = is_start_long(b, t);
+    tw_status status = TW_OK;
+    if (!unfinished) status = task_cost(t, b->space->machine, b->start, &outcome, &unfinished, &short_by);
     if (status == TW_OK && !unfinished) {
         tw_goal_value value = tw_goals_value(b->goals, &outcome);
         status = tw_front_offer(&t->front, b->space->op, &value, -1, b->start);
     }
     t->status = status == TW_INFEASIBLE || status == TW_ERR_INPUT ? TW_OK : status;
+    *known = status != TW_OK || !unfinished;
     return merge_task(b, t);
 }
 
@@ -1373,6 +1395,7 @@ static tw_status last_resort(branch *b)
     tw_deadline_init(&soon, TW_HURRY, NULL);
     b->deadline = b->hurries ? &soon : b->last; /* some time was kept for this */
     b->one_run = ONE_RUN;
+    b->desperate = true;
     atomic_store(&b->stop, 0);
     if (!b->hurries && !isfinite(tw_deadline_left(b->last))) TW_TRY(run_first(b, true)); /* it may be long */
     for (int i = 0; i < b->space->n_frames && b->out->front.n == 0; i++) {
@@ -1399,8 +1422,10 @@ static tw_status end_early(branch *b)
 
 static tw_status run_rounds(branch *b)
 {
+    bool begins = true;
     TW_TRY(open_frames(b));
-    if (b->start) TW_TRY(run_start(b));
+    if (b->start) TW_TRY(run_start(b, &begins));
+    if (!begins && b->optional) return TW_OK;
     bool known = b->out->front.n > 0 && !b->foreign; /* then an earlier search has made these */
     if (!known && !b->space->reductions) TW_TRY(run_first(b, true));
     if (!known && is_timed(b) && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
@@ -1465,6 +1490,15 @@ static int64_t longest_run(const tw_deadline *deadline)
     return most < (double)ONE_RUN ? tw_max(1, (int64_t)most) : ONE_RUN;
 }
 
+/* What is only counted is simulated for the plan alone, which takes a second for so many instructions where they repeat
+ * themselves little. */
+static int64_t longest_shown(const tw_deadline *deadline)
+{
+    static const double per_second = 5e7;
+    double most = tw_deadline_left(deadline) * per_second;
+    return most < 9e18 ? (int64_t)most : INT64_MAX;
+}
+
 tw_status tw_branch(const tw_search *search, const tw_space *space, const tw_goals *goals,
                     const tw_deadline *deadline, tw_hunt *out)
 {
@@ -1484,6 +1518,8 @@ tw_status tw_branch(const tw_search *search, const tw_space *space, const tw_goa
     b->gap = options->gap > 0 || options->prove ? options->gap : default_gap;
     b->polish = options->gap > 0 || options->prove ? 0 : DEFAULT_POLISH;
     b->must_left = MUST_END;
+    b->optional = search->optional && options->budget > 0;
+    if (b->optional) b->must_left = tw_min(b->must_left, options->budget);
     b->candidate_work = CANDIDATE_WORK;
     b->out = out;
     be_patient(b);
@@ -1493,6 +1529,7 @@ tw_status tw_branch(const tw_search *search, const tw_space *space, const tw_goa
     b->deadline = &most;
     b->last = deadline;
     b->one_run = longest_run(deadline);
+    b->shown = longest_shown(deadline);
     b->start_ns = tw_deadline_now();
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->begins, NULL);

@@ -562,6 +562,11 @@ static tw_status search_credits(tw_leaf *leaf)
     if (leaf->exhaustive) return try_all(&c, count, 0);
     if (!first_span(&c, &r) || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
     leaf->counted = !c.timed && c.counts && (c.outline.exact || (!c.placed && has_needed(&c, &r)));
+    if (leaf->counted &&
+        !leaf->judge->affords(leaf->judge->user, tw_outline_instructions(&c.outline, leaf->space->machine))) {
+        leaf->judge->left(leaf->judge->user, &leaf->part->bound);
+        return TW_OK;
+    }
     if (leaf->counted) return try_least(&c, &r);
     const tw_machine *machine = leaf->space->machine;
     if (machine->n_memories == 2 && machine->memory[1].doubles != TW_DOUBLE_ANY && c.outline.exact &&

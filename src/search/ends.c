@@ -93,29 +93,36 @@ static int64_t one_exec(const tw_view *v)
     return mac->cost.kind == TW_COST_KERNEL ? tw_busy_of(mac, 1, 1) : tw_cost_cycles(&mac->cost, 1);
 }
 
-/* What a tile has at least along loop l, over dimension d, where that takes no pass too many: all tiles but one cover at most the
- * passes but one, and so many points are left for it, of all loops over the dimension. */
-static int64_t least_along(const tw_view *v, int d, int l)
+/* Points of the loops over dimension d that a tile has at least where the dimension takes W passes, as few as can be. Of any, as the
+ * last: all tiles but one cover at most the passes but one, and so many are left for it. The first one is the largest along
+ * every loop: if it takes one pass, so do all, and no more than W of them have all points; else it has more than a pass. */
+static int64_t least_over(const tw_view *v, int d, bool last)
 {
     const tw_space *s = v->s;
-    int64_t size = s->machine->engine[s->machine->compute].cost.array.size[d], points = 1, beside = 1;
-    for (unsigned rest = v->f->loops[d]; rest; rest &= rest - 1) {
-        int i = __builtin_ctz(rest);
-        points = tw_sat_mul(points, s->op->loop[i].extent);
-        if (i != l) beside = tw_sat_mul(beside, v->hi[v->f->n_tiled - 1][i]);
-    }
+    int64_t size = s->machine->engine[s->machine->compute].cost.array.size[d], points = 1;
+    for (unsigned rest = v->f->loops[d]; rest; rest &= rest - 1)
+        points = tw_sat_mul(points, s->op->loop[__builtin_ctz(rest)].extent);
     if (points == INT64_MAX) return 1;
-    return tw_cdiv(points - (tw_cdiv(points, size) - 1) * size, beside);
+    int64_t passes = tw_cdiv(points, size);
+    return last ? points - (passes - 1) * size : tw_cdiv(points, passes);
 }
 
-/* The dimensions over which that says something, as a mask. */
+/* The same of those of its loops that are in the mask, which the others are not. */
+static int64_t least_among(const tw_view *v, int d, unsigned loops, bool last)
+{
+    int64_t beside = 1;
+    for (unsigned rest = v->f->loops[d] & ~loops; rest; rest &= rest - 1)
+        beside = tw_sat_mul(beside, v->hi[v->f->n_tiled - 1][__builtin_ctz(rest)]);
+    return tw_cdiv(least_over(v, d, last), beside);
+}
+
+/* The dimensions over which that says something, as a mask: those that take more passes than they need are none of them. */
 static unsigned dims_stretched(const tw_view *v)
 {
     unsigned dims = 0;
     const tw_cost *cost = &v->s->machine->engine[v->s->machine->compute].cost;
     for (int d = 0; d < tw_cost_dims(cost); d++)
-        for (unsigned rest = v->f->loops[d]; rest; rest &= rest - 1)
-            if (least_along(v, d, __builtin_ctz(rest)) > 1) dims |= 1u << d;
+        if (least_over(v, d, false) > 1 && v->passes[d] <= tw_view_passes_whole(v, d)) dims |= 1u << d;
     return dims;
 }
 
@@ -124,11 +131,60 @@ static int64_t stretched(const tw_view *v, int d, int t, int l, bool last)
 {
     const tw_space *s = v->s;
     int64_t size = s->machine->engine[s->machine->compute].cost.array.size[d], extent = s->op->loop[l].extent;
-    int64_t len = tw_max(last ? v->last[t][l] : v->lo[t][l], least_along(v, d, l));
+    int64_t len = tw_max(last ? v->last[t][l] : v->lo[t][l], least_among(v, d, 1u << l, last));
     if (v->f->loops[d] != 1u << l || len >= extent) return len;
     int64_t spare = tw_cdiv(extent, size) * size - extent;
     if (last && t == 0) len = tw_max(len, tw_fit_last(extent, v->p->var[tw_var_size(s, 0, l)], size, spare));
     return last ? tw_fit_longer(len, size, spare) : tw_fit_longest(extent, t, len, size, spare);
+}
+
+/* Elements along an axis, which one loop that shifts no window moves, of a tile at the origin with so many indices of that loop;
+ * -1: the axis is not like that. */
+static int64_t along_axis(const tw_space *s, const tw_axis *axis, int l, int64_t n, const int64_t *len)
+{
+    int64_t end = axis->offset + 1;
+    if (axis->divisor > 1) return -1;
+    for (int i = 0; i < axis->n_terms; i++) {
+        int other = axis->term[i].loop;
+        if (axis->term[i].coef <= 0 || (other != l && !(s->windows >> other & 1))) return -1;
+        end += axis->term[i].coef * ((other == l ? n : len[other]) - 1);
+    }
+    return tw_clamp(end, 0, axis->extent) - tw_clamp(axis->offset, 0, axis->extent);
+}
+
+/* The axis that loop l moves, and no other loop but those that shift windows; NULL: there is none, or several. */
+static const tw_axis *own_axis(const tw_space *s, int o, int l)
+{
+    const tw_axis *own = NULL;
+    for (int a = 0; a < s->op->operand[o].n_axes; a++)
+        for (int i = 0; i < s->op->operand[o].axis[a].n_terms; i++)
+            if (s->op->operand[o].axis[a].term[i].loop == l) {
+                if (own) return NULL;
+                own = &s->op->operand[o].axis[a];
+            }
+    return own;
+}
+
+/* Units of a tile of these lengths at least, of level t: several loops of the operand over dimension d have more points together
+ * than the least of each make. Where no axis has fewer elements than its loop has indices, the tile has no fewer than these
+ * points; elements along an axis are a concave function of indices, so that is asked at both ends of their range. */
+static int64_t widened(const tw_view *v, int d, int t, int o, const int64_t *len, bool last, int64_t units)
+{
+    const tw_space *s = v->s;
+    unsigned own = v->f->loops[d] & s->loops[o] & ~s->windows;
+    int64_t now = 1, least = least_among(v, d, own, last);
+    if ((own & (own - 1)) == 0) return units;
+    for (unsigned rest = s->loops[o]; rest; rest &= rest - 1) /* tiles that a machine takes may be longer */
+        if (len[__builtin_ctz(rest)] > s->op->loop[__builtin_ctz(rest)].extent) return units;
+    for (unsigned rest = own; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        int64_t n = len[l], most = tw_min(v->hi[t][l], s->op->loop[l].extent);
+        const tw_axis *axis = own_axis(s, o, l);
+        int64_t along = axis ? along_axis(s, axis, l, n, len) : -1;
+        if (along < n || along_axis(s, axis, l, most, len) < most) return units;
+        now = tw_sat_mul(now, last ? n : along);
+    }
+    return least <= now || now == INT64_MAX ? units : tw_sat_mul(units / now, least);
 }
 
 /* Raises lengths of tiles of each level to what they are at least where the loops over these dimensions of the array take no pass
@@ -143,7 +199,10 @@ static void stretch(const tw_view *v, unsigned dims, bool last, int operand, int
             len[l] = last ? v->last[t][l] : v->lo[t][l];
             if (d >= 0 && (dims >> d & 1)) len[l] = stretched(v, d, t, l, last);
         }
-        units[t][operand] = last ? tw_view_units(v, operand, len) : tw_view_first_units(v, operand, len);
+        int64_t least = last ? tw_view_units(v, operand, len) : tw_view_first_units(v, operand, len);
+        for (int d = 0; dims >> d; d++)
+            if (dims >> d & 1) least = widened(v, d, t, operand, len, last, least);
+        units[t][operand] = least;
     }
 }
 
@@ -160,15 +219,12 @@ static int64_t compute_and_ends(const tw_view *v, const route *way, tw_ends *end
     unsigned dims = dims_stretched(v);
     for (int d = 0; d < cost->array.n_dims; d++)
         if (dims >> d & 1) least = tw_min(least, tw_view_compute(v, d));
-    bool wasted = least == compute; /* surely */
     if (least < INT64_MAX) least = tw_sat_add(tw_sat_add(fill, least), drain);
-    if (wasted) return least;
     for (int o = 0; o < output; o++) stretch(v, dims, false, o, units);
     stretch(v, dims, true, output, units);
     fill = tw_max(fill, fill_in(v, way, units));
     drain = tw_max(drain, way_in(v, output, &way[output], 0, way[output].n, units));
-    for (int d = 0; d < cost->array.n_dims; d++) wasted |= v->passes[d] > tw_view_passes_whole(v, d);
-    if (!wasted) ends->stretched = drain;
+    ends->stretched = drain;
     return tw_min(least, tw_sat_add(tw_sat_add(fill, compute), drain));
 }
 

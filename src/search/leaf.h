@@ -29,6 +29,8 @@ typedef struct tw_judge {
     tw_status (*count)(void *user, const tw_op_map *map, tw_outcome *out, int64_t *short_by);
     tw_status (*outline)(void *user, const tw_op_map *map, tw_outline *out);
     bool (*stopped)(void *user);
+    /* Whether a program of so many instructions that the search need not simulate can be shown in the time that is left. */
+    bool (*affords)(void *user, int64_t instructions);
     /* So many pieces of work were done that nothing above counts. */
     void (*spent)(void *user, int64_t work);
 } tw_judge;

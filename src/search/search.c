@@ -222,15 +222,33 @@ static int64_t work_of_others(const course *c)
     return measure == TW_CYCLES || measure == TW_EDP || measure == TW_ENERGY ? budget / OTHERS_SHARE : 0;
 }
 
+int64_t tw_outline_instructions(const tw_outline *outline, const tw_machine *machine)
+{
+    int64_t n = outline->n_execs;
+    for (int e = 0; e < machine->n_engines; e++)
+        if (!tw_ckd_add(n, outline->commands[e], &n)) return INT64_MAX;
+    return n;
+}
+
+/* What a mapping costs; *known is false where its program is so long that finding out would take much of the work. */
+static tw_status simulate_other(const course *c, const tw_op_map *map, tw_outcome *out, bool *known)
+{
+    const tw_eval *eval = c->search->eval;
+    tw_meter meter = {.limit = tw_max(least_for_others, work_of_others(c))};
+    int64_t short_by;
+    tw_status status = eval->cost(eval->user[0], &c->search->problem, map, &meter, out, &short_by);
+    *known = !meter.unfinished;
+    return status;
+}
+
 /* A search with these goals from a mapping on; what it finds is offered. *out is its best, or what it began with. */
 static tw_status search_beside(course *c, const tw_goals *goals, const tw_diag *diag, tw_op_map *out)
 {
     tw_search_options options = *c->search->options;
     const tw_op_map start = *out;
-    const tw_search search = {c->search->problem, &options, c->search->eval, &start, true};
-    tw_meter meter = {.limit = INT64_MAX};
+    const tw_search search = {c->search->problem, &options, c->search->eval, &start, true, true};
     tw_outcome outcome;
-    int64_t short_by;
+    bool known;
     tw_hunt hunt;
     options.budget = work_of_others(c);
     tw_space_aim(&c->space, goals);
@@ -240,30 +258,38 @@ static tw_status search_beside(course *c, const tw_goals *goals, const tw_diag *
     tw_front_release(&hunt.front);
     tw_space_aim(&c->space, &c->stage);
     TW_TRY(status);
-    TW_TRY(search.eval->cost(search.eval->user[0], &search.problem, out, &meter, &outcome, &short_by));
+    TW_TRY(simulate_other(c, out, &outcome, &known));
+    if (!known) return TW_OK;
     const tw_goal_value value = tw_goals_value(&c->stage, &outcome);
     return tw_front_offer(&c->hunt.front, c->space.op, &value, -1, out);
 }
 
-/* Time and energy are weighed against their product, the product against time: what is best in the other measure, and what has the
- * least of the objective with no more of the other. */
-static tw_status ask_other(course *c, const tw_diag *diag)
+/* What is best in the other measure, and what has the least of the objective with no more of the other. */
+static tw_status ask_other(course *c, tw_measure measure, const tw_diag *diag)
 {
     const tw_goal *own = &c->asked.goal[0];
-    const tw_goal other = {.measure = own->measure == TW_EDP ? TW_CYCLES : TW_EDP, .memory = -1, .engine = -1};
+    const tw_goal other = {.measure = measure, .memory = -1, .engine = -1};
     const tw_goals alone = tw_goals_stage(&other, NULL, 0);
-    bool ended = !c->hunt.any_open || c->hunt.ending != TW_END_BUDGET || c->hunt.front.n == 0;
-    if (ended || work_of_others(c) == 0 || tw_deadline_is_over(diag->deadline)) return TW_OK;
     tw_op_map map = c->hunt.front.best[0].map;
     tw_outcome outcome;
-    int64_t short_by;
-    tw_meter meter = {.limit = INT64_MAX};
+    bool known;
     TW_TRY(search_beside(c, &alone, diag, &map));
-    const tw_eval *eval = c->search->eval;
-    TW_TRY(eval->cost(eval->user[0], &c->search->problem, &map, &meter, &outcome, &short_by));
+    TW_TRY(simulate_other(c, &map, &outcome, &known));
+    if (!known) return TW_OK;
     const tw_goal limit = tw_goal_kept(&other, tw_goals_value(&alone, &outcome).of[0]);
     const tw_goals within = tw_goals_stage(own, &limit, 1);
-    TW_TRY(search_beside(c, &within, diag, &map));
+    return search_beside(c, &within, diag, &map);
+}
+
+/* Time and energy are weighed against their product, the product against both. */
+static tw_status ask_others(course *c, const tw_diag *diag)
+{
+    bool product = c->asked.goal[0].measure == TW_EDP;
+    const tw_measure other[] = {product ? TW_CYCLES : TW_EDP, TW_ENERGY};
+    bool ended = !c->hunt.any_open || c->hunt.ending != TW_END_BUDGET || c->hunt.front.n == 0;
+    if (ended || work_of_others(c) == 0) return TW_OK;
+    for (int i = 0; i < 1 + product && !tw_deadline_is_over(diag->deadline); i++)
+        TW_TRY(ask_other(c, other[i], diag));
     if (!tw_front_wants(&c->hunt.front, &c->hunt.open)) c->hunt.any_open = false;
     return TW_OK;
 }
@@ -465,7 +491,7 @@ static tw_status run_stage(course *c, const tw_goal *goal, int64_t budget, const
     tw_hunt hunt;
     tw_deadline most;
     options.user = &to;
-    const tw_search search = {c->search->problem, &options, c->search->eval, &start, true};
+    const tw_search search = {c->search->problem, &options, c->search->eval, &start, true, budget > 0};
     double left = tw_deadline_left(diag->deadline);
     tw_deadline_init(&most, isfinite(left) ? left * share : 0, diag->deadline);
     tw_space_aim(&c->space, &stage);
@@ -491,11 +517,15 @@ static int64_t tie_work(const course *c)
     return tw_clamp(c->hunt.work / share, least, most);
 }
 
+/* Where the program is too long for the work that a tie is worth, it stays as it is. */
 static tw_status run_tie(course *c, const tw_goal *goal, const tw_diag *diag)
 {
     finding f;
     bool none = tw_goals_find(&c->stage, goal) >= 0 && value_in_best(c, goal) == 0;
-    return none || is_cut_short(c, diag) ? TW_OK : run_stage(c, goal, tie_work(c), diag, &f);
+    if (none || is_cut_short(c, diag)) return TW_OK;
+    TW_TRY(run_stage(c, goal, tie_work(c), diag, &f));
+    c->cut = false;
+    return TW_OK;
 }
 
 /* Ends the stage of objective i: less energy with no more of the objective, which may even get smaller. This belongs to every
@@ -637,7 +667,7 @@ static tw_status run_course(course *c, tw_arena *arena, tw_diag *diag)
     tw_search_options share = *c->search->options;
     tw_search first = *c->search;
     share.budget = work_of_space(&c->space, c->search->options);
-    int64_t beside = 2 * work_of_others(c);
+    int64_t beside = 2 * (1 + (c->asked.goal[0].measure == TW_EDP)) * work_of_others(c);
     if (beside > 0) share.budget = (share.budget > 0 ? share.budget : TW_DEFAULT_BUDGET) - beside;
     first.options = &share;
     aside others = {.of = c, .diag = diag};
@@ -646,7 +676,7 @@ static tw_status run_course(course *c, tw_arena *arena, tw_diag *diag)
     TW_TRY(tw_branch(&first, &c->space, &c->stage, &most, &c->hunt));
     add_hunt(&c->hunt, &others.spent);
     TW_TRY(ask_smaller(c->search, &c->space, &c->stage, arena, diag, &c->hunt));
-    TW_TRY(ask_other(c, diag));
+    TW_TRY(ask_others(c, diag));
     return c->hunt.front.n > 0 ? run_stages(c, diag) : TW_OK;
 }
 

@@ -43,6 +43,9 @@ typedef struct tw_outline {
     bool reorders;        /* the number of buffers decides in what order transfers stand                        */
 } tw_outline;
 
+/* Instructions of the program, at least. */
+int64_t tw_outline_instructions(const tw_outline *outline, const tw_machine *machine);
+
 typedef struct tw_eval {
     /* What the mapping costs on the machine. TW_INFEASIBLE, and in *short_by how much memory is missing (0: not a
      * matter of memory), when it does not fit; TW_ERR_INPUT when it is not legal. Reports nothing. TW_OK without an
@@ -74,6 +77,7 @@ typedef struct tw_search { /* what is searched */
     bool
         foreign; /* `start` was found for another objective: seeds are made as if there were none. Otherwise an earlier
                      search with these options, but a smaller budget, found it, and has made them               */
+    bool optional; /* if `start` takes more than the budget to simulate, nothing is looked for          */
 } tw_search;
 /* TW_INFEASIBLE when nothing fits. The front is made in `arena`. */
 TW_NODISCARD tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_found *found,

@@ -122,7 +122,8 @@ static void set_unroll(follower *f, const char *to)
 static void set_tile(follower *f, const char *what, const char *to)
 {
     tw_level_map *level = &f->map.level[level_of(f, what)];
-    int loop = find_loop(&f->plan->model->op[0], what, strcspn(what, ": "));
+    const char *name = what + strlen("tile of ");
+    int loop = find_loop(&f->plan->model->op[0], name, strcspn(name, ": "));
     level->size[loop] = number_at(to);
     level->count[loop] = 0;
 }

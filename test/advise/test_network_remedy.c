@@ -1,4 +1,5 @@
 /* test/advise/test_network_remedy.c - what would help a network, against plans on machine files changed by hand. */
+#include "plan/plan.h"
 #include "tw_test.h"
 
 #include <string.h>
@@ -133,6 +134,45 @@ TEST(advice_about_programs_is_about_the_plan_in_groups)
         CHECK(remedy[i].all.value < (double)tw_network_plan_totals(plan)->cycles);
     }
     CHECK(n_moves > 0);
+    tw_context_free(ctx);
+}
+
+/* A machine whose groups have to share addresses: what memory alone gives is told as that, and no change of the groups that needs it gains
+ * as little as the memory does. */
+TEST(what_a_larger_memory_gives_is_no_gain_of_a_change_that_needs_it)
+{
+    static const char tight[] =
+        "{machine: m, unit: byte, timing: async, memories: [{name: dram, size: unlimited}, {name: l1, size: 12 "
+        "KiB}], "
+        "engines: [{name: dma, between: [dram, l1], prefetch: all, cost: {latency: 50, per_cycle: 2}}, "
+        "{name: mac, computes: [multiply-add, add, max, average, min, product, map], memory: l1, cost: {array: [4, "
+        "4]}}]}";
+    tw_search_options search = {.size = sizeof search, .budget = 1000, .n_threads = 1, .groups = true};
+    tw_context *ctx = tw_context_new();
+    const tw_network *network = open_digits(ctx);
+    const tw_machine *machine;
+    const tw_network_plan *plan;
+    int n, n_room = 0;
+    const tw_remedy *remedy;
+    CHECK_EQ(tw_machine_parse(ctx, "m", tight, &machine), TW_OK);
+    CHECK_EQ(tw_network_search(ctx, network, machine, &(tw_network_search_options){.search = &search}, &plan),
+             TW_OK);
+    for (int p = 0; p < tw_network_plan_n_parts(plan); p++) {
+        const tw_plan *program = tw_network_plan_part(plan, p).plan, *roomy;
+        if (!program) continue;
+        CHECK_EQ(tw_plan_remedies(ctx, program, &search, &remedy, &n), TW_OK);
+        for (int i = 0; i < n; i++) {
+            bool room = strstr(remedy[i].change, "share addresses") != NULL;
+            bool needs = remedy[i].machine && tw_change_is_of_mapping(remedy[i].kind);
+            if (!remedy[i].feasible || !(room || needs)) continue;
+            CHECK_EQ(tw_plan_eval(ctx, program->model, remedy[i].machine, program->mapping, &roomy), TW_OK);
+            n_room++;
+            if (room) CHECK(remedy[i].value == (double)roomy->sum.cycles);
+            if (needs) CHECK(remedy[i].value < (double)roomy->sum.cycles);
+        }
+    }
+    print_message("%d changes need a larger memory\n", n_room);
+    CHECK(n_room > 0);
     tw_context_free(ctx);
 }
 

@@ -86,6 +86,23 @@ TEST(a_loop_stays_where_tensors_disagree_or_something_is_held_along_it)
 }
 
 /* out[y] = sum over k of x[y + k]: the loop over y is part of a window. */
+TEST(a_tensor_gets_the_axes_in_which_somebody_sees_it_if_they_are_finer)
+{
+    tw_tensor t = {.name = "t", .n_axes = 3, .extent = {6, 1, 4}};
+    const tw_operand finer = {.n_axes = 3, .axis = {WALK(2, 0), WALK(3, 1), WALK(4, 2)}},
+                     other = {.n_axes = 2, .axis = {WALK(3, 0), WALK(8, 1)}},
+                     less = {.n_axes = 1, .axis = {WALK(6, 0)}}, flat = {.n_axes = 1, .axis = {WALK(24, 0)}};
+    CHECK(!tw_tensor_refine(&t, &other));
+    CHECK(!tw_tensor_refine(&t, &less));
+    CHECK(!tw_tensor_refine(&t, &flat));
+    CHECK(tw_tensor_refine(&t, &finer));
+    CHECK_EQ(t.n_axes, 3);
+    CHECK_EQ(t.extent[0], 2);
+    CHECK_EQ(t.extent[1], 3);
+    CHECK_EQ(t.extent[2], 4);
+    CHECK(!tw_tensor_refine(&t, &finer));
+}
+
 TEST(loops_of_windows_stay)
 {
     tw_arena *arena = tw_arena_new();

@@ -43,7 +43,7 @@ static void eval(stage *s, const char *text)
 /* A search for what the partial mapping leaves open; NULL: for everything. */
 static void find(stage *s, const char *limits)
 {
-    tw_search_options options = {0};
+    tw_search_options options = {.budget = 500000};
     if (limits) CHECK_EQ(tw_limits_parse(s->ctx, s->model, s->machine, "limits", limits, &options.limits), TW_OK);
     CHECK_EQ(tw_plan_search(s->ctx, s->model, s->machine, &options, &s->plan), TW_OK);
 }

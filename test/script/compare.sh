@@ -23,7 +23,7 @@ expect 0 a b
 says out.txt "matmul on tick-100k, verified"
 says out.txt "cycles"
 says out.txt "better"
-says out.txt "buffer.tiles.m.largest"
+says out.txt "buffer: tile size along m"
 narrow out.txt
 expect 0 a a/plan.json
 says out.txt "0 values differ"
@@ -43,10 +43,10 @@ is_empty out.txt
 
 # Of several operators, each row says which one it is about.
 pair=$source/examples/13-fused-convolutions
-"$tw" plan "$pair"/workload.yaml -m "$pair"/machine.yaml -o groups -q || fail "no plan"
-"$tw" plan "$pair"/workload.yaml -m "$pair"/machine.yaml -o layers -q --layers || fail "no plan"
+"$tw" plan "$pair"/workload.yaml -m "$pair"/machine.yaml -o groups -q --budget=500000 || fail "no plan"
+"$tw" plan "$pair"/workload.yaml -m "$pair"/machine.yaml -o layers -q --layers --budget=500000 || fail "no plan"
 expect 0 groups layers
-says out.txt "conv1.l1.tiles.oc.count"
+says out.txt "conv1, l1: tiles along oc"
 
 # ---- the document ----
 expect 0 a b --json

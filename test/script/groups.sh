@@ -100,23 +100,23 @@ shows 17-attention "$source"/examples/17-attention/workload.yaml "total" "rescal
 
 # ---- some groups are given: the search finds the others, and keeps to these ----
 fused=("$source"/examples/13-fused-convolutions/workload.yaml -m "$source"/examples/13-fused-convolutions/machine.yaml)
-expect 0 plan "${fused[@]}" -o free
+expect 0 plan "${fused[@]}" --budget=500000 -o free
 cycles_of() { sed -nE "s/^  time +([0-9']+) cycles.*/\1/p" "$1" | tr -d "'"; }
 best=$(cycles_of out.txt)
 says free/mapping.yaml "groups:"
-expect 0 plan "${fused[@]}" -o free-again; says err.txt "from the cache"
+expect 0 plan "${fused[@]}" --budget=500000 -o free-again; says err.txt "from the cache"
 diff -r free free-again >&2 || fail "a plan in groups from the cache is another one"
-expect 0 plan "${fused[@]}" -o free-again --objective=energy; lacks err.txt "from the cache" # another question
+expect 0 plan "${fused[@]}" --budget=500000 -o free-again --objective=energy; lacks err.txt "from the cache" # another question
 for op in $(sed -nE 's/.*name: ([a-z0-9]+), op.*/\1/p' "${fused[0]}"); do
     echo "groups: [{ops: [$op]}]" >wish.yaml
-    expect 0 plan "${fused[@]}" --mapping=wish.yaml -o wished
+    expect 0 plan "${fused[@]}" --budget=500000 --mapping=wish.yaml -o wished
     says wished/mapping.yaml "ops: [$op]"
     [ "$(cycles_of out.txt)" -ge "$best" ] || fail "with $op alone it takes $(cycles_of out.txt) cycles, less than the best, $best"
 done
-expect 0 plan "${fused[@]}" --mapping=free/mapping.yaml -o kept
+expect 0 plan "${fused[@]}" --budget=500000 --mapping=free/mapping.yaml -o kept
 grep -q '^groups:' free/mapping.yaml && { cmp free/mapping.yaml kept/mapping.yaml || fail "groups that are given are changed"; }
 echo 'groups: [{ops: [conv1]}]' >wish.yaml
-expect 2 plan "${fused[@]}" --mapping=wish.yaml --layers; says err.txt "wish.yaml:1:10: error: groups are given, and a plan layer by layer (--layers) has none"
+expect 2 plan "${fused[@]}" --budget=500000 --mapping=wish.yaml --layers; says err.txt "wish.yaml:1:10: error: groups are given, and a plan layer by layer (--layers) has none"
 expect 2 plan "$source"/examples/11-two-cores/workload.yaml -m "$source"/examples/11-two-cores/machine.yaml --mapping=wish.yaml
 says err.txt "wish.yaml:1:1: error: on several cores a search does not complete groups that are given: give all of them to 'eval'"
 

@@ -46,6 +46,8 @@ YAML
 limited 0.6 "0 1" plan three.yaml -m kpu "${one[@]}"
 # Fronts; the search for a lowering, which is one for each family.
 limited 0.6 "0 1" plan conv:64x56x56,out=64,kernel=3,pad=1 -m kpu --objective=latency,energy --pareto "${one[@]}"
+# What is found by counting is simulated for the plan: 254 million instructions would take as long again as the search.
+limited 1 0 plan matmul:8192x8192x8192 -m kpu --objective=energy --prove "${one[@]}"
 limited 0.6 "0 1" emit matmul:400x161x600 -m snitch --target=quidditch --threads=1
 
 # What would go on for long without a limit: a part with 12! orders, four objectives and their files, every layer to its proof.

@@ -7,7 +7,7 @@ cycles() { sed -nE "s/^  time +([0-9']+) cycles[, ].*/\1/p" out.txt | tr -d "'";
 busy() { sed -nE "s/^  cores +[0-9']+ +([0-9']+) .*/\1/p" out.txt; }
 # plans FILE MOST: verified, in at most so many cycles.
 plans() {
-    expect 0 plan "$1" -m snitch -o out --no-cache
+    expect 0 plan "$1" -m snitch -o out --no-cache --budget=500000
     says out.txt "executed, equal to"
     [ "$(cycles)" -le "$2" ] || fail "$1 takes $(cycles) cycles, more than $2"
 }

@@ -188,7 +188,7 @@ expect 0 plan "${small[@]}" -o why --explain --json --max-buffers=1; valid_json 
 cp "$source/examples/06-kpu/mapping.yaml" given.yaml
 expect 0 eval matmul:128x128x128,dtype=i8 -m kpu --mapping=given.yaml --no-verify --explain; narrow out.txt
 says out.txt "8'690    9.9%  mapping: buffers of ofm in fabric: 2, not 1; needs 8'192"
-says out.txt "9'574    0.8%  mapping: n in fabric: 16, not 32"
+says out.txt "9'574    0.8%  mapping: tile of n in fabric: 16, not 32"
 sed -i 's/n: 32/n: 16/' given.yaml; expect 0 eval matmul:128x128x128,dtype=i8 -m kpu --mapping=given.yaml --no-verify; says out.txt "9'574 cycles"
 expect 0 eval matmul:128x128x128,dtype=i8 -m kpu --mapping=given.yaml --no-verify --explain --json; valid_json out.txt
 says out.txt '"of": "mapping", "more": "buffers"'

@@ -343,3 +343,45 @@ TEST(bounds_of_loops_that_share_a_dimension_are_bounds)
     }
     CHECK(n_found > tw_test_rounds(150));
 }
+
+#define I8 ",dtype=i8,out_dtype=i8,accumulator=i8"
+
+/* Tiles that fill an array have so many points of all loops over a dimension together, and what comes first and goes last is no less: with
+ * padding, strides and whole windows, where bounds and programs are near each other since arrays are as large as the loops. */
+TEST(bounds_of_the_ends_of_tiles_that_fill_an_array_are_bounds)
+{
+    static const char *const spec[] = {"dwconv:6x4x4,kernel=3,pad=1" I8, "conv:5x4x4,out=6,kernel=1" I8,
+                                       "dwconv:4x8x8,kernel=3,stride=2,pad=1" I8, "dwconv:3x4x6,kernel=5,pad=2" I8,
+                                       "matmul:6x8x3,batch=2" I8};
+    uint64_t rng = tw_test_seed();
+    int n_found = 0;
+    for (int i = 0; i < tw_test_rounds(200); i++) {
+        char text[1600];
+        tw_context *ctx = tw_context_new();
+        const tw_model *model;
+        const tw_machine *machine;
+        print_sums_machine(&rng, text, sizeof text);
+        CHECK_EQ(tw_model_open(ctx, spec[(size_t)i % TW_COUNT(spec)], &model), TW_OK);
+        CHECK_EQ(tw_machine_parse(ctx, "machine", text, &machine), TW_OK);
+        n_found += walk_space(model, machine, &rng, text, 60);
+        tw_context_free(ctx);
+    }
+    CHECK(n_found > tw_test_rounds(200));
+}
+
+TEST(the_root_knows_what_tiles_of_loops_that_share_a_dimension_bring)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan;
+    const tw_search_options options = {
+        .size = sizeof options, .space = TW_SPACE_WINDOWS, .budget = 100000, .n_threads = 1};
+    CHECK_EQ(tw_model_open(ctx, "conv:24x64x64,out=28,kernel=1,dtype=f32", &model), TW_OK);
+    CHECK_EQ(tw_machine_open(ctx, "kpu", &machine), TW_OK);
+    CHECK_EQ(tw_plan_search(ctx, model, machine, &options, &plan), TW_OK);
+    /* 10'752 passes of 16 x 16; 125 cycles for the first element of both inputs, and the last block of 256 sums takes 16
+     * cycles on each of three ways out and 121 besides. */
+    CHECK(tw_plan_search_result(plan, 0)->root_bound >= 10752 + 125 + 169);
+    tw_context_free(ctx);
+}

@@ -199,7 +199,7 @@ static bool is_never_beaten(const char *workload, const char *machine, const tw_
 #define I8 ",dtype=i8,out_dtype=i8,accumulator=i32"
 TEST(no_objective_of_a_layer_is_beaten_by_the_plan_of_another_one)
 {
-    static const char *const machine[] = {"tpu-like", "gemmini-like", "ethos-u55-like"};
+    static const char *const machine[] = {"tpu-like", "gemmini-like", "ethos-u55-like", "kpu"};
     static const char *const workload[] = {"conv:96x14x14,out=576,kernel=1" I8, "dwconv:96x28x28,kernel=3,pad=1" I8,
                                            "conv:128x28x28,out=256,kernel=3,pad=1,stride=2" I8};
     int n = tw_test_rounds((int)(TW_COUNT(machine) * TW_COUNT(workload)));

@@ -262,7 +262,7 @@ static void check_same(const tw_remedy *a, const tw_remedy *b)
 TEST(the_list_does_not_depend_on_the_number_of_threads)
 {
     tw_context *ctx = tw_context_new();
-    tw_search_options one = {.n_threads = 1}, two = {.n_threads = 2};
+    tw_search_options one = {.n_threads = 1, .budget = 500000}, two = {.n_threads = 2, .budget = 500000};
     const tw_plan *plan = search(ctx, "matmul:3x2x4,dtype=i8", async, &one);
     const tw_remedy *a, *b;
     int n_a, n_b;
@@ -313,7 +313,8 @@ TEST(a_limit_of_the_user_on_buffers_is_moved_by_one)
         tw_op_limits few_op = limited(plan->machine, listed ? 0 : 1, one, listed);
         tw_op_limits more_op = limited(plan->machine, listed ? 0 : 2, two, 2 * listed);
         tw_limits few_all = {1, &few_op}, more_all = {1, &more_op};
-        tw_search_options few = {.limits = &few_all}, more = {.limits = &more_all};
+        tw_search_options few = {.limits = &few_all, .budget = 1000000},
+                          more = {.limits = &more_all, .budget = 1000000};
         CHECK_EQ(tw_plan_search(ctx, plan->model, plan->machine, &few, &plan), TW_OK);
         CHECK_EQ(tw_plan_search(ctx, plan->model, plan->machine, &more, &by_hand), TW_OK);
         const tw_remedy *remedy;
@@ -347,10 +348,10 @@ TEST(an_interruption_leaves_what_was_finished_and_names_the_rest)
     const tw_plan *plan = search(ctx, "matmul:3x2x4,dtype=i8", async, NULL);
     const tw_remedy *all, *some;
     int n_all, n, longest = -1;
-    CHECK_EQ(tw_plan_remedies(ctx, plan, NULL, &all, &n_all), TW_OK);
-    for (int64_t calls = 0; longest < n_all; calls += 1 + calls / 4) {
+    CHECK_EQ(tw_plan_remedies(ctx, plan, &(tw_search_options){.budget = 500000}, &all, &n_all), TW_OK);
+    for (int64_t calls = 0; longest < n_all; calls += 1 + calls / 2) {
         patience p = {calls};
-        tw_search_options options = {.progress = be_patient, .user = &p};
+        tw_search_options options = {.budget = 500000, .progress = be_patient, .user = &p};
         int n_tried = 0;
         CHECK_EQ(tw_plan_remedies(ctx, plan, &options, &some, &n), TW_OK);
         CHECK_EQ(n, n_all);

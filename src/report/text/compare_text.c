@@ -2,6 +2,7 @@
  * mappings differ. Everything stands in the JSON document. */
 #include "report/data/compare.h"
 
+#include "report/text/compare_words.h"
 #include "write/number.h"
 #include "write/table.h"
 
@@ -84,7 +85,8 @@ static void put_row(printer *p, tw_table *table, const tw_difference *d)
 {
     double change;
     char text[64];
-    const char *key = key_of(d);
+    const char *key = tw_compare_words(key_of(d), p->scratch);
+    if (!key) key = key_of(d);
     int width = tw_text_width(key);
     bool known = tw_difference_change(p->c, d, &change);
     int better = tw_difference_better(p->c, d);
@@ -172,14 +174,6 @@ static tw_status put_numbers(printer *p)
     return tw_table_print(&table, &p->line);
 }
 
-/* "l1.order"; where there are several operators, "conv1.l1.order". */
-static const char *mapping_key(const tw_difference *d, tw_arena *arena)
-{
-    const char *key = key_of(d), *at = strstr(key, "mapping.");
-    const char *op = strncmp(key, "ops.", 4) == 0 ? key + 4 : strncmp(key, "groups.", 7) == 0 ? key + 7 : key;
-    return tw_arena_printf(arena, "%.*s%s", (int)(at - op), op, at + strlen("mapping."));
-}
-
 static tw_status put_mapping(printer *p)
 {
     static const char *const title[] = {"mapping", "A", "B"};
@@ -192,7 +186,7 @@ static tw_status put_mapping(printer *p)
         bool both = d->of[0] && d->of[1];
         if (!is_mapping(d) || same(d) || (!both && other_machine)) continue;
         tw_table_row(&table, TW_PLAIN);
-        tw_table_put(&table, 0, mapping_key(d, p->scratch));
+        tw_table_put(&table, 0, tw_compare_words(key_of(d), p->scratch));
         tw_table_put(&table, 1, value_text(d->of[0], p->scratch));
         tw_table_put(&table, 2, value_text(d->of[1], p->scratch));
         p->n_shown += both;

@@ -1,6 +1,7 @@
 // Two plans side by side: which is better, all their numbers, their mappings, and both in time on one axis.
 import type { App, Listener, MakeView, Selection, View } from "../app";
 import { TimeAxis } from "../axis";
+import { compareWords } from "../comparewords";
 import { details, el, liveTable, table, type Table } from "../dom";
 import { differencesOf, faultOf, isNetwork, modelOf, remarksOf, verdictWord, type Difference, type Doc } from "../docvalues";
 import type { LossesDoc, PlanData, PlanDoc } from "../format";
@@ -328,7 +329,7 @@ class Numbers {
   constructor(private readonly all: Difference[]) {
     this.table = liveTable<Difference>(
       [
-        { key: "value", title: "value", value: (d) => d.key, show: (d) => el("span", { title: d.key }, [d.key.replace(/_fj$/, "").replace(/_/g, " ")]) },
+        { key: "value", title: "value", value: (d) => d.key, show: (d) => el("span", { title: d.key }, [compareWords(d.key)]) },
         { key: "a", title: "A", value: (d) => d.a?.value ?? null, show: (d) => text(d, d.a?.value) },
         { key: "b", title: "B", value: (d) => d.b?.value ?? null, show: (d) => text(d, d.b?.value) },
         { key: "change", title: "change", value: (d) => d.change, show: changeText },
@@ -362,7 +363,7 @@ class Numbers {
   private fill() {
     const words = this.filter.split(/\s+/).filter(Boolean);
     const asked = (d: Difference) => (!this.onlyChanged || !d.same) && (this.alone || (d.a && d.b));
-    const wanted = this.all.filter((d) => asked(d) && words.every((word) => d.key.toLowerCase().includes(word)));
+    const wanted = this.all.filter((d) => asked(d) && words.every((word) => `${d.key} ${compareWords(d.key)}`.toLowerCase().includes(word)));
     this.table.update(wanted.slice(0, MOST_ROWS));
     const alone = this.all.filter((d) => !d.a || !d.b).length;
     const equal = this.all.filter((d) => d.same).length;
