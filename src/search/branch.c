@@ -761,12 +761,15 @@ static tw_status run_seed(branch *b, int frame, const tw_part *start, int64_t lo
 }
 
 /* Whether a search that has little work spends it all on the program that it begins with. */
-static bool is_start_long(branch *b, task *t)
+static tw_status is_start_long(branch *b, task *t, bool *is_long)
 {
     tw_outline outline;
-    if (!b->optional || b->space->rules->nests) return false;
-    if (task_outline(t, b->start, &outline) != TW_OK || !outline.exact) return false;
-    return tw_outline_instructions(&outline, b->space->machine) > b->must_left;
+    *is_long = false;
+    if (!b->optional || b->space->rules->nests) return TW_OK;
+    tw_status status = task_outline(t, b->start, &outline);
+    if (status == TW_OK && outline.exact)
+        *is_long = tw_outline_instructions(&outline, b->space->machine) > b->must_left;
+    return status == TW_ERR_NOMEM ? status : TW_OK;
 }
 
 /* What an earlier search found. *known: what it costs now; a search that has less work than that takes looks for nothing. */
@@ -778,9 +781,9 @@ static tw_status run_start(branch *b, bool *known)
     int64_t short_by;
     TW_TRY(begin_task(b, t, 0, 0));
     t->must = true;
-    unfinished = is_start_long(b, t);
-    tw_status status = TW_OK;
-    if (!unfinished) status = task_cost(t, b->space->machine, b->start, &outcome, &unfinished, &short_by);
+    tw_status status = is_start_long(b, t, &unfinished);
+    if (status == TW_OK && !unfinished)
+        status = task_cost(t, b->space->machine, b->start, &outcome, &unfinished, &short_by);
     if (status == TW_OK && !unfinished) {
         tw_goal_value value = tw_goals_value(b->goals, &outcome);
         status = tw_front_offer(&t->front, b->space->op, &value, -1, b->start);

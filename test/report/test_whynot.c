@@ -148,7 +148,7 @@ TEST(every_single_change_says_what_it_would_take)
     CHECK_EQ(find_edit(&q, TW_EDIT_BUFFERS, "buffers of ifm")->height, 318080 - 640);
     CHECK_EQ(find_edit(&q, TW_EDIT_BUFFERS, "buffers of ifm, w")->height, 163840);
     CHECK_EQ(find_edit(&q, TW_EDIT_KEEP, "keep ofm")->height, 318080 - 9600 + 1920);
-    const tw_edit *n = find_edit(&q, TW_EDIT_TILE, "n"), *k = find_edit(&q, TW_EDIT_TILE, "k");
+    const tw_edit *n = find_edit(&q, TW_EDIT_TILE, "tile of n"), *k = find_edit(&q, TW_EDIT_TILE, "tile of k");
     CHECK_STR(n->to, "48"); /* of 8 to 240 that divide 1200: 80 would take 9'600 + 1'280 + 102'400 */
     CHECK_EQ(n->height, 9600 + 2 * 640 + 2 * 8 * 48 * 80);
     CHECK(n->fits && n->cycles > 0);
