@@ -693,12 +693,26 @@ static void price_tiling(tw_tiler *w, const tw_segment_frame *f, bool peak, tw_t
 
 /* ---- the lists ---- */
 
+/* What makes room for the tiling on a list that is full. Those that run take the place of half of the others at most: prices of
+ * the two kinds err differently, and the best of both are simulated. */
+static int displaced(const tw_tilings *list, const tw_tiling *t)
+{
+    int n_running = 0, last = -1;
+    for (int i = 0; i < list->n; i++)
+        if (list->tiling[i].running) n_running++, last = i;
+    return t->running && n_running >= list->most / 2 ? last : list->n - 1;
+}
+
 static void keep(tw_tilings *list, const tw_tiling *t)
 {
     int at = list->n;
     while (at > 0 && list->tiling[at - 1].price > t->price) at--;
-    if (at == list->most) return;
-    if (list->n == list->most) list->n--;
+    if (list->n == list->most) {
+        int gone = displaced(list, t);
+        if (at > gone) return;
+        list->n--;
+        memmove(&list->tiling[gone], &list->tiling[gone + 1], (size_t)(list->n - gone) * sizeof *t);
+    }
     memmove(&list->tiling[at + 1], &list->tiling[at], (size_t)(list->n - at) * sizeof *t);
     list->tiling[at] = *t;
     list->n++;
