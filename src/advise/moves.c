@@ -441,9 +441,9 @@ static const char *spread_text(const tw_program *p, const tw_spread *given, tw_a
     tw_spread over = tw_spread_or_default(given, p->op, array->n_dims);
     tw_text text = {0};
     for (int d = 0; d < array->n_dims; d++) {
-        tw_text_printf(&text, "%s%s", d > 0 ? ", " : "", array->dim[d]);
-        for (int i = 0; i < p->op->n_loops; i++)
-            if (over.dim[i] == d + 1) tw_text_printf(&text, " %s", p->op->loop[i].name);
+        tw_text_printf(&text, "%s%s%s", d > 0 ? ", " : "", array->dim[d],
+                       tw_spread_uses(&over, p->op, d) ? " " : "");
+        tw_spread_print(&over, p->op, d, " ", &text);
     }
     return keep_bytes(&text, arena);
 }

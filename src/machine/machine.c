@@ -738,7 +738,11 @@ static void print_compute(const tw_machine *machine, const tw_engine *engine, tw
     if (engine->tile_multiple > 1) tw_text_printf(out, ", tile_multiple: %" PRId64, engine->tile_multiple);
     if (engine->multiple_parallel) tw_text_printf(out, ", multiple_loops: parallel");
     print_tile_sizes(engine, out);
-    if (engine->unrolls_parallel) tw_text_printf(out, ", unrolls: parallel");
+    if (engine->unrolls_parallel || engine->unrolls_whole)
+        tw_text_printf(out, ", unrolls: %s",
+                       !engine->unrolls_whole      ? "parallel"
+                       : !engine->unrolls_parallel ? "whole"
+                                                   : "[parallel, whole]");
     tw_text_printf(out, ", pad_limit: %s", engine->pad_half ? "half-kernel" : "none");
     if (engine->late) tw_text_printf(out, ", writes: end");
     for (int c = 0, n = 0; c < TW_N_COMPUTES && machine->has_apart; c++) {

@@ -166,6 +166,7 @@ typedef struct tw_engine {
     bool multiple_parallel; /* COMPUTES: only parallel loops do                                      */
     int n_tile_sizes;       /* COMPUTES: lists of sizes that count instead of tile_multiple, of loops; 0: none */
     const tw_tile_sizes *tile_sizes;
+    bool unrolls_whole;    /* COMPUTES, array: each loop lies over one dimension of it at most                 */
     bool unrolls_parallel; /* COMPUTES, array: only loops that name the output lie over its rows and columns */
     bool pad_half;         /* COMPUTES: a tile's padding may not exceed floor(kernel / 2)            */
     bool late;             /* COMPUTES, async: needs the buffer that it writes only at its end       */

@@ -436,13 +436,25 @@ static void read_tile_sizes(reader *r, tw_fields *f, tw_engine *engine)
     engine->tile_sizes = list;
 }
 
+/* Which loops lie over the dimensions of an array, and how. */
+static void read_unrolls(tw_fields *f, tw_engine *engine)
+{
+    static const char *const word[] = {"any", "parallel", "whole"};
+    unsigned words = 1;
+    const tw_node *node = tw_field_node(f, "unrolls", TW_OPTIONAL);
+    tw_field_words(f, "unrolls", TW_OPTIONAL, word, TW_COUNT(word), &words);
+    if ((words & 1) && (words & ~1u)) TW_REFUSE(f, node->loc, "'unrolls' is 'any', or what limits it");
+    engine->unrolls_parallel = words >> 1 & 1;
+    engine->unrolls_whole = words >> 2 & 1;
+}
+
 static void read_compute(reader *r, tw_fields *f, tw_engine *engine)
 {
     static const char *const limit[] = {"none", "half-kernel"};
     const char *compute[TW_N_COMPUTES];
     for (int i = 0; i < TW_N_COMPUTES; i++) compute[i] = tw_compute_name((tw_compute)i);
-    int pad_limit = 0, unrolled = 0;
-    static const char *const unrolls[] = {"any", "parallel"};
+    int pad_limit = 0;
+    static const char *const loops[] = {"any", "parallel"};
     f->what = "compute engine";
     engine->kind = TW_COMPUTES;
     tw_field_words(f, "computes", TW_REQUIRED, compute, TW_N_COMPUTES, &engine->computes);
@@ -453,13 +465,12 @@ static void read_compute(reader *r, tw_fields *f, tw_engine *engine)
     tw_field_int(f, "min_tile", TW_OPTIONAL, 1, TW_EXTENT_MAX, &engine->min_tile);
     tw_field_int(f, "tile_multiple", TW_OPTIONAL, 1, TW_EXTENT_MAX, &engine->tile_multiple);
     int multiple = 0;
-    tw_field_word(f, "multiple_loops", TW_OPTIONAL, unrolls, TW_COUNT(unrolls), &multiple);
+    tw_field_word(f, "multiple_loops", TW_OPTIONAL, loops, TW_COUNT(loops), &multiple);
     engine->multiple_parallel = multiple == 1;
     read_tile_sizes(r, f, engine);
     tw_field_word(f, "pad_limit", TW_OPTIONAL, limit, TW_COUNT(limit), &pad_limit);
     engine->pad_half = pad_limit == 1;
-    tw_field_word(f, "unrolls", TW_OPTIONAL, unrolls, TW_COUNT(unrolls), &unrolled);
-    engine->unrolls_parallel = unrolled == 1;
+    read_unrolls(f, engine);
     static const char *const writes[] = {"start", "end"};
     int late = 0;
     if (known_node(r, f, "writes")) tw_field_word(f, "writes", TW_OPTIONAL, writes, TW_COUNT(writes), &late);

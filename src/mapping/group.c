@@ -477,6 +477,22 @@ static tw_status check_dim(const judge *j, int i, int d)
     return TW_OK;
 }
 
+/* What lanes of a private memory hold are pieces of loops over its dimensions, so a divided loop has none. */
+static tw_status check_divided(const judge *j, int i, int l)
+{
+    const tw_group_op *map = &j->group->op[i];
+    const tw_platform_view *view = &j->platform->view[map->view];
+    tw_loc loc = AT(j, unroll[i][l]);
+    for (int m = 0; m < view->machine.n_memories; m++)
+        if (view->machine.memory[m].per)
+            return tw_diag_error(j->diag, loc, "'%s' is divided, but lanes of '%s' have whole pieces of a loop",
+                                 judged_op(j, i)->loop[l].name, view->machine.memory[m].name);
+    for (int d = tw_cost_dims(tw_group_cost(j->c, map)); d < TW_MAX_DIMS; d++)
+        if (map->over.share[l][d] > 0)
+            return tw_diag_error(j->diag, loc, "the array of '%s' has no dimension %d", engine_name(j, i), d);
+    return tw_spread_check(&map->over, judged_op(j, i), &view->machine.engine[view->machine.compute], loc, j->diag);
+}
+
 static tw_status check_unrolled(const judge *j, int i, int l)
 {
     const tw_group_op *map = &j->group->op[i];
@@ -484,9 +500,12 @@ static tw_status check_unrolled(const judge *j, int i, int l)
     const tw_op *op = judged_op(j, i);
     const tw_cost *cost = tw_group_cost(j->c, map);
     tw_loc loc = AT(j, unroll[i][l]);
-    if (map->parts[l] < 0 || (map->over.dim[l] == 0 && map->parts[l] != 0))
+    bool divided = tw_spread_divides(&map->over, l);
+    if (map->parts[l] < 0 || (map->over.dim[l] == 0 && !divided && map->parts[l] != 0))
         return tw_diag_error(j->diag, loc, "'%s' has parts and lies over no dimension", op->loop[l].name);
-    if (map->over.dim[l] == 0) return TW_OK;
+    if (map->parts[l] > 0 && divided)
+        return tw_diag_error(j->diag, loc, "'%s' is divided, so it has no parts", op->loop[l].name);
+    if (map->over.dim[l] == 0 && !divided) return TW_OK;
     if (cost->kind != TW_COST_ARRAY)
         return tw_diag_error(j->diag, loc, "engine '%s' has no array to unroll '%s' over", engine_name(j, i),
                              op->name);
@@ -498,7 +517,7 @@ static tw_status check_unrolled(const judge *j, int i, int l)
                              "'%s' reduces; engine '%s' keeps a sum in each element of its array and unrolls "
                              "parallel loops only",
                              op->loop[l].name, engine_name(j, i));
-    return TW_OK;
+    return divided ? check_divided(j, i, l) : TW_OK;
 }
 
 static tw_status check_reduced(const judge *j, int i, int l)

@@ -112,27 +112,21 @@ static void print_levels(const printer *p)
     }
 }
 
-/* "rows: [oc]", or "columns: {oy: 4, ox: 4}" */
+/* "rows: [oc, ox/2]", or "columns: {oy: 4, ox: 4}" */
 static void print_dim(const printer *p, int i, const char *name, int dim)
 {
     const tw_group_op *op = &p->group->op[i];
     const char *sep = "", *end = "";
     for (int l = 0; l < member(p, i)->n_loops; l++) {
-        if (op->over.dim[l] != dim + 1) continue;
+        if (!tw_spread_has(&op->over, l, dim)) continue;
         if (!*sep) tw_text_printf(p->out, "%s: %s", name, op->parts[l] > 0 ? "{" : "[");
         if (!*sep) end = op->parts[l] > 0 ? "}" : "]";
         tw_text_printf(p->out, "%s%s", sep, member(p, i)->loop[l].name);
+        if (op->over.share[l][dim] > 0) tw_text_printf(p->out, "/%" PRId32, op->over.share[l][dim]);
         if (op->parts[l] > 0) tw_text_printf(p->out, ": %" PRId64, op->parts[l]);
         sep = ", ";
     }
     tw_text_printf(p->out, "%s", end);
-}
-
-static bool has_loop(const printer *p, int i, int dim)
-{
-    for (int l = 0; l < member(p, i)->n_loops; l++)
-        if (p->group->op[i].over.dim[l] == dim + 1) return true;
-    return false;
 }
 
 static void print_unroll(const printer *p, const tw_grouping *c)
@@ -144,7 +138,7 @@ static void print_unroll(const printer *p, const tw_grouping *c)
         tw_text_printf(p->out, "%s%s: {", sep, member(p, i)->name);
         sep = "";
         for (int d = 0; d < tw_cost_dims(cost); d++) {
-            if (!has_loop(p, i, d)) continue;
+            if (!tw_spread_uses(&p->group->op[i].over, member(p, i), d)) continue;
             tw_text_printf(p->out, "%s", sep);
             print_dim(p, i, cost->array.dim[d], d);
             sep = ", ";

@@ -378,13 +378,11 @@ static void read_levels(reader *r)
 
 /* ---- arrays and reductions ---- */
 
-static void lay_over(reader *r, int i, const char *loop, tw_loc loc, int dim)
+static int lay_over(reader *r, int i, const char *text, tw_loc loc, int dim)
 {
-    int l = tw_map_loop(&r->f, member(r, i), loop, loc);
-    if (l >= 0 && r->op[i].over.dim[l] > 0)
-        TW_REFUSE(&r->f, loc, "'unroll' names '%s' twice", loop);
-    else if (l >= 0)
-        r->op[i].over.dim[l] = (int8_t)(dim + 1), r->locs->unroll[i][l] = loc;
+    int l = tw_map_over(&r->f, member(r, i), text, loc, dim, &r->op[i].over);
+    if (l >= 0) r->locs->unroll[i][l] = loc;
+    return l;
 }
 
 /* A loop, a list of loops, or a map from loops to parts. */
@@ -393,10 +391,8 @@ static void read_over(reader *r, int i, const tw_node *node, int dim)
     if (node->kind == TW_SCALAR) lay_over(r, i, node->text, node->loc, dim);
     for (const tw_node *entry = node->child; entry; entry = entry->next) {
         bool parts = node->kind == TW_NODE_MAP;
-        int n_bad = r->f.n_bad;
-        lay_over(r, i, parts ? entry->key : text_of(entry), parts ? entry->key_loc : entry->loc, dim);
-        if (!parts || r->f.n_bad > n_bad) continue;
-        int l = tw_op_find_loop(member(r, i), entry->key);
+        int l = lay_over(r, i, parts ? entry->key : text_of(entry), parts ? entry->key_loc : entry->loc, dim);
+        if (!parts || l < 0) continue;
         r->locs->unroll[i][l] = entry->loc;
         r->f.n_bad += !tw_node_int(entry, entry->key, 1, TW_EXTENT_MAX, r->diag, &r->op[i].parts[l]);
     }

@@ -95,68 +95,6 @@ int64_t tw_mapping_min_output_slots(tw_accumulate mode, int64_t n_reduction_tile
     return mode == TW_SEPARATE ? 3 : mode == TW_IN_PLACE ? 2 : 1;
 }
 
-bool tw_spread_is_given(const tw_spread *spread, const tw_op *op)
-{
-    for (int l = 0; l < op->n_loops; l++)
-        if (spread->dim[l] > 0) return true;
-    return false;
-}
-
-static int longest_parallel(const tw_op *op, unsigned without)
-{
-    int best = -1;
-    for (int l = 0; l < op->n_loops; l++) {
-        if (op->loop[l].reduces || (without >> l & 1)) continue;
-        if (best < 0 || op->loop[l].extent > op->loop[best].extent) best = l;
-    }
-    return best;
-}
-
-tw_spread tw_spread_or_default(const tw_spread *given, const tw_op *op, int n_dims)
-{
-    tw_spread spread = {{0}};
-    unsigned chosen = 0;
-    if (tw_spread_is_given(given, op)) return *given;
-    for (int d = 0, l; d < n_dims && (l = longest_parallel(op, chosen)) >= 0; d++) chosen |= 1u << l;
-    for (int l = 0, d = 0; l < op->n_loops; l++)
-        if (chosen >> l & 1) spread.dim[l] = (int8_t)++d;
-    return spread;
-}
-
-int tw_spread_loop(const tw_spread *spread, const tw_op *op, int dim)
-{
-    int loop = -1;
-    for (int l = 0; l < op->n_loops; l++) {
-        if (spread->dim[l] != dim + 1) continue;
-        if (loop >= 0) return -1;
-        loop = l;
-    }
-    return loop;
-}
-
-/* Passes that some of the loops make. */
-static int64_t passes_of(const tw_spread *spread, const tw_op *op, const tw_cost_array *array, const int64_t *len,
-                         unsigned loops)
-{
-    int64_t along[1 + TW_MAX_DIMS] = {1, 1, 1, 1, 1}, n;
-    for (int l = 0; l < op->n_loops; l++)
-        if (loops >> l & 1) along[spread->dim[l]] *= len[l];
-    n = along[0];
-    for (int d = 0; d < array->n_dims; d++) n *= tw_cdiv(along[d + 1], array->size[d]);
-    return n;
-}
-
-int64_t tw_spread_passes(const tw_spread *spread, const tw_op *op, const tw_cost_array *array, const int64_t *len)
-{
-    int64_t n = passes_of(spread, op, array, len, ~0u);
-    for (int o = 0; o < op->n_operands && array->stationary; o++) {
-        if (!(array->stationary & tw_role_of(op, o))) continue;
-        int64_t blocks = passes_of(spread, op, array, len, tw_operand_loops(&op->operand[o]));
-        n = tw_max(n, tw_cost_add_product(0, blocks, array->block_least));
-    }
-    return n;
-}
-
 /* ---- levels ---- */
 
 static scene scene_of(const tw_op *op, const tw_machine *machine, tw_diag *diag)
@@ -312,13 +250,13 @@ static tw_status check_mode(const scene *s, const tw_level_map *level, const lev
 static tw_status check_unroll(const scene *s, const tw_level_map *level, const level_locs *locs)
 {
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
-    for (int l = 0; l < s->op->n_loops && mac->unrolls_parallel; l++)
-        if (level->over.dim[l] > 0 && s->op->loop[l].reduces)
+    for (int l = 0; l < s->op->n_loops; l++)
+        if (mac->unrolls_parallel && tw_spread_lies(&level->over, l) && s->op->loop[l].reduces)
             return tw_diag_error(s->diag, locs->unroll,
                                  "'%s' reduces; engine '%s' keeps a sum in each element of its array and unrolls "
                                  "parallel loops only",
                                  s->op->loop[l].name, mac->name);
-    return TW_OK;
+    return tw_spread_check(&level->over, s->op, mac, locs->unroll, s->diag);
 }
 
 static tw_status check_level(const scene *s, const tw_level_map *level, const level_locs *locs)
@@ -711,26 +649,6 @@ static void print_keeps(const tw_op *op, const tw_level_map *level, const tw_mac
     if (level->serpentine) tw_text_printf(out, ", serpentine: true");
 }
 
-/* "m", or "[oy, ox]" */
-static void print_over(const tw_op *op, const tw_spread *spread, int dim, tw_text *out)
-{
-    bool one = tw_spread_loop(spread, op, dim) >= 0;
-    const char *sep = one ? "" : "[";
-    for (int l = 0; l < op->n_loops; l++) {
-        if (spread->dim[l] != dim + 1) continue;
-        tw_text_printf(out, "%s%s", sep, op->loop[l].name);
-        sep = ", ";
-    }
-    if (!one) tw_text_printf(out, "]");
-}
-
-static bool has_loop(const tw_op *op, const tw_spread *spread, int dim)
-{
-    for (int l = 0; l < op->n_loops; l++)
-        if (spread->dim[l] == dim + 1) return true;
-    return false;
-}
-
 /* Where an array is told which loops it has, whether the mapping says so or leaves it at the default. */
 static void print_unroll(const tw_op *op, const tw_level_map *level, const tw_machine *machine, tw_text *out)
 {
@@ -738,15 +656,18 @@ static void print_unroll(const tw_op *op, const tw_level_map *level, const tw_ma
     bool counts = level->memory == machine->n_memories - 1 && cost->kind == TW_COST_ARRAY;
     tw_spread spread = tw_spread_or_default(&level->over, op, tw_cost_dims(cost));
     bool given = tw_spread_is_given(&level->over, op);
-    if (!given && (!counts || !has_loop(op, &spread, tw_cost_dims(cost) - 1))) return;
+    if (!given && (!counts || !tw_spread_uses(&spread, op, tw_cost_dims(cost) - 1))) return;
     bool plain = !counts || (tw_dims_are_plain(&cost->array) && tw_spread_loop(&spread, op, 0) >= 0 &&
                              tw_spread_loop(&spread, op, 1) >= 0);
     const char *sep = plain ? ", unroll: [" : ", unroll: {";
     for (int d = 0; d < TW_MAX_DIMS; d++) {
-        if (!has_loop(op, &spread, d)) continue;
+        if (!tw_spread_uses(&spread, op, d)) continue;
+        bool one = tw_spread_loop(&spread, op, d) >= 0;
         tw_text_printf(out, "%s", sep);
         if (!plain) tw_text_printf(out, "%s: ", cost->array.dim[d]);
-        print_over(op, &spread, d, out);
+        tw_text_printf(out, one ? "" : "[");
+        tw_spread_print(&spread, op, d, ", ", out);
+        tw_text_printf(out, one ? "" : "]");
         sep = ", ";
     }
     if (sep[2] != 'u') tw_text_printf(out, plain ? "]" : "}");

@@ -20,6 +20,7 @@
 #include "machine/discipline.h"
 #include "mapping/group.h"
 #include "mapping/opmap.h"
+#include "mapping/spread.h"
 #include "tile/split.h"
 
 /* What is mapped: one operator of a model, on a machine. */
@@ -52,14 +53,6 @@ static inline int tw_level_keep(const tw_level_map *map, int operand)
 }
 /* The first operand of those that it shares its buffers with, often itself. */
 static inline int tw_level_pool(const tw_level_map *map, int operand) { return operand - map->shares[operand]; }
-/* The loops that lie over the dimensions of an array of so many: as given or, by default, the longest parallel ones, one over
- * each, in the order of their declaration. */
-tw_spread tw_spread_or_default(const tw_spread *given, const tw_op *op, int n_dims);
-bool tw_spread_is_given(const tw_spread *spread, const tw_op *op);
-/* The only loop over the dimension, -1: there is none, or several. */
-int tw_spread_loop(const tw_spread *spread, const tw_op *op, int dim);
-/* Passes over the array for a tile of these lengths per loop. */
-int64_t tw_spread_passes(const tw_spread *spread, const tw_op *op, const tw_cost_array *array, const int64_t *len);
 /* How a tiled level cuts an interval of loop `loop` that is `len` long, and whether it can. */
 tw_split tw_level_split(const tw_level_map *map, int loop, int64_t len);
 bool tw_level_split_is_legal(const tw_level_map *map, int loop, int64_t len);

@@ -196,17 +196,49 @@ tw_status tw_map_check_slide(const tw_op *op, int operand, int loop, tw_loc loc,
     return tw_diag_error(diag, loc, "'%s' moves '%s' backwards, a window slides forwards", name, o->name);
 }
 
+/* Of "oc/2" the share of the loop, 0: the text has none, -1: it is no number; and the length of its name. */
+static int64_t share_of(const char *text, size_t *len)
+{
+    const char *slash = strchr(text, '/');
+    *len = slash ? (size_t)(slash - text) : strlen(text);
+    int64_t share = 0;
+    for (const char *c = slash ? slash + 1 : ""; *c; c++) {
+        if (*c < '0' || *c > '9' || share > TW_EXTENT_MAX) return -1;
+        share = 10 * share + (*c - '0');
+    }
+    return slash && share == 0 ? -1 : share;
+}
+
+int tw_map_over(tw_fields *f, const tw_op *op, const char *text, tw_loc loc, int dim, tw_spread *over)
+{
+    char name[TW_NAME_MAX + 1];
+    size_t len;
+    int64_t share = share_of(text, &len);
+    tw_snprintf(name, sizeof name, "%.*s", (int)tw_min((int64_t)len, TW_NAME_MAX), text);
+    int l = tw_map_loop(f, op, name, loc);
+    if (l < 0) return -1;
+    if (tw_spread_has(over, l, dim) || (share == 0 && over->dim[l] > 0)) {
+        TW_REFUSE(f, loc, "'unroll' names '%s' twice", name);
+        return -1;
+    }
+    if (share != 0 && (share < 2 || share > op->loop[l].extent || share > INT32_MAX)) {
+        TW_REFUSE(f, loc, "'%s' must be '%s/N' with N in 2..%" PRId64 ", the points side by side", text, name,
+                  op->loop[l].extent);
+        return -1;
+    }
+    if (share > 0)
+        over->share[l][dim] = (int32_t)share;
+    else
+        over->dim[l] = (int8_t)(dim + 1);
+    return l;
+}
+
 /* A loop, or a list of loops, lies over the dimension. */
 static void read_over(tw_fields *f, const tw_op *op, const tw_node *node, int dim, tw_spread *over)
 {
     const tw_node *entry = node->kind == TW_LIST ? node->child : node;
-    for (; entry; entry = node->kind == TW_LIST ? entry->next : NULL) {
-        int l = tw_map_loop(f, op, entry->kind == TW_SCALAR ? entry->text : "", entry->loc);
-        if (l >= 0 && over->dim[l] > 0)
-            TW_REFUSE(f, entry->loc, "'unroll' names '%s' twice", op->loop[l].name);
-        else if (l >= 0)
-            over->dim[l] = (int8_t)(dim + 1);
-    }
+    for (; entry; entry = node->kind == TW_LIST ? entry->next : NULL)
+        tw_map_over(f, op, entry->kind == TW_SCALAR ? entry->text : "", entry->loc, dim, over);
 }
 
 static int find_dim(const tw_cost *cost, const char *name)

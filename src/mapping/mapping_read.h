@@ -31,6 +31,8 @@ bool tw_map_keep(tw_fields *f, const tw_op *op, const char *operand, const tw_no
 bool tw_map_slide(tw_fields *f, const tw_op *op, const char *operand, const tw_node *word, int *out);
 /* The window of an input slides along a loop that moves one of its axes, forwards. */
 TW_NODISCARD tw_status tw_map_check_slide(const tw_op *op, int operand, int loop, tw_loc loc, tw_diag *diag);
+/* An entry of `unroll`: a loop, or a share of it, that lies over the dimension; returns the loop, -1: it may not. */
+int tw_map_over(tw_fields *f, const tw_op *op, const char *text, tw_loc loc, int dim, tw_spread *over);
 /* What `unroll` says about an array of this cost, and where the key stands; both left alone when it is absent. */
 void tw_map_unroll(tw_fields *f, const tw_op *op, const tw_cost *cost, tw_spread *over, tw_loc *loc);
 

@@ -312,9 +312,11 @@ static const char *spread_words(const lister *l, const tw_op *op, const tw_cost_
     for (int d = 0; d < array->n_dims && words; d++) {
         bool any = false;
         for (int i = 0; i < op->n_loops && words; i++) {
-            if (over->dim[i] != d + 1) continue;
+            if (!tw_spread_has(over, i, d)) continue;
             words = tw_arena_printf(l->work->arena, "%s%s%s %s", words, *words && !any ? ", " : "",
                                     any ? "" : array->dim[d], op->loop[i].name);
+            if (words && over->share[i][d] > 0)
+                words = tw_arena_printf(l->work->arena, "%s/%" PRId32, words, over->share[i][d]);
             any = true;
         }
     }

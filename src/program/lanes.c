@@ -1,6 +1,7 @@
 /* src/program/lanes.c - what each lane of a private memory has of a box, and what a transfer to or from all lanes is. */
 #include "program/lanes.h"
 
+#include "mapping/spread.h"
 #include "program/walk.h"
 #include "tile/box.h"
 #include "tile/shape.h"
@@ -67,13 +68,13 @@ bool tw_lanes_same(const tw_nest_op *op, int operand, unsigned per, const tw_box
     return true;
 }
 
-/* Passes that those of some loops make that lie over one dimension. */
+/* Passes that those of some loops make that lie over one dimension. A loop that is divided has no lanes. */
 static int64_t passes_over(const tw_nest_op *op, int dim, int64_t size, const tw_box *box, unsigned loops)
 {
     int64_t together = 1, apart = 1;
     for (int l = 0; l < op->op->n_loops; l++) {
-        if (op->over.dim[l] != dim + 1 || !(loops >> l & 1)) continue;
-        together *= tw_span_len(box->span[l]);
+        if (!(loops >> l & 1) || !tw_spread_has(&op->over, l, dim)) continue;
+        together *= tw_spread_units(&op->over, l, dim, tw_span_len(box->span[l]));
         apart *= tw_cdiv(tw_span_len(box->span[l]), op->parts[l]);
     }
     return op->split_dims >> dim & 1 ? apart : tw_cdiv(together, size);
@@ -86,7 +87,7 @@ static int64_t passes_of(const tw_nest_op *op, const tw_box *box, unsigned loops
     int64_t passes = 1; /* at most the points of the box */
     for (int d = 0; d < tw_cost_dims(cost); d++) passes *= passes_over(op, d, cost->array.size[d], box, loops);
     for (int l = 0; l < op->op->n_loops; l++)
-        if (op->over.dim[l] == 0 && (loops >> l & 1)) passes *= tw_span_len(box->span[l]);
+        if (loops >> l & 1) passes *= tw_spread_units(&op->over, l, -1, tw_span_len(box->span[l]));
     return passes;
 }
 

@@ -214,8 +214,12 @@ static tw_status lay_over(reader *r, const tw_spread *spread, const tw_cost_arra
 {
     int n = 0;
     int64_t all = 1, size = array->size[dim];
-    for (int l = 0; l < r->op->n_loops; l++)
+    for (int l = 0; l < r->op->n_loops; l++) {
         if (spread->dim[l] == dim + 1) n++, all *= r->piece[l];
+        if (spread->share[l][dim] > 0)
+            return tw_diag_error(r->diag, r->map->loc, "'%s' is divided over several dimensions of the array",
+                                 r->op->loop[l].name);
+    }
     if (n > 1 && all > size)
         return tw_diag_error(r->diag, r->map->loc,
                              "%d loops fill '%s' together, %" PRId64 " positions with %" PRId64

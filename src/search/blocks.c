@@ -37,8 +37,7 @@ static int longest_reduction(const tw_space *s)
 bool tw_blocks_suit(const tw_space *s, int frame)
 {
     const tw_frame *f = &s->frame[frame];
-    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
-    if (s->rules->nests || s->resident || cost->kind != TW_COST_ARRAY || cost->array.n_dims != 2) return false;
+    if (s->rules->nests || s->resident || f->n_dims != 2) return false;
     if (s->windows || longest_reduction(s) < 0 || f->n_tiled > 2) return false;
     for (int d = 0; d < 2; d++) {
         int l = loop_over(s, f, d);

@@ -46,6 +46,8 @@ enum {
 #define WALK_LEAST     INT64_C(50000)     /* and at least                                                 */
 #define POLISH_WORK    INT64_C(60000)     /* what is near enough already is tried to improve on    */
 #define DEFAULT_POLISH INT64_C(750000)    /* and proven, if nobody asked for a gap                       */
+#define DIVIDED_WORK   INT64_C(600000)    /* mappings with divided loops, by estimates,                   */
+#define LATE_WORK      INT64_C(100000)    /* and by bounds                                                */
 #define MUST_WORK      INT64_C(4000000)   /* a first mapping, whatever budget and time are left,     */
 #define MUST_END       (INT64_C(1) << 26) /* and, all attempts together, whatever budget is left    */
 #define LAST_WORK      INT64_C(2000000)   /* when nothing was found, for each frame */
@@ -98,6 +100,8 @@ typedef struct branch {
     int64_t start_ns;
     atomic_int stop; /* a tw_ending, 0: go on */
     tw_heap heap;
+    tw_heap late; /* frames with loops that may be divided: when all others are searched, */
+    bool divides; /* which they are now                                                   */
     tw_hunt *out;
     const tw_op_map *start; /* NULL: none */
     bool foreign;           /* it was found for another objective */
@@ -723,10 +727,14 @@ static tw_status open_frames(branch *b)
         if (!least.feasible && !b->options->exhaustive) {
             b->out->closed[TW_BOUND_CAPACITY]++;
             free(p);
-        } else if (!tw_heap_push(&b->heap, p)) {
+        } else if (!tw_heap_push(b->space->frame[i].joined ? &b->late : &b->heap, p)) {
             return TW_ERR_NOMEM;
         }
     }
+    if (b->heap.n > 0 || b->late.n == 0) return TW_OK;
+    b->heap = b->late;
+    b->late = (tw_heap){.goals = b->goals};
+    b->divides = true;
     return TW_OK;
 }
 
@@ -1045,7 +1053,8 @@ static tw_shortlist new_shortlist(const branch *b)
 static tw_status run_frames(branch *b, int tiled, double below, tw_wide before, tw_shortlist *shortlist)
 {
     for (int i = 0; i < b->space->n_frames; i++)
-        if (b->space->frame[i].n_tiled == tiled) tw_shortlist_add(b->space, i, below, shortlist);
+        if (b->space->frame[i].n_tiled == tiled && b->space->frame[i].joined == b->divides)
+            tw_shortlist_add(b->space, i, below, shortlist);
     spend(b, tw_shortlist_work(shortlist));
     be_patient(b);
     return serve(b, shortlist, before);
@@ -1423,10 +1432,51 @@ static tw_status end_early(branch *b)
     return TW_OK;
 }
 
+/* What estimates say is better than the best. */
+static tw_status run_divided(branch *b)
+{
+    if (!has_shortlist(b)) return TW_OK;
+    tw_shortlist *shortlist = malloc(sizeof *shortlist);
+    if (!shortlist) return TW_ERR_NOMEM;
+    *shortlist = new_shortlist(b);
+    tw_status status = run_frames(b, 1, shortlist_best(b, INT64_MAX), INT64_MAX, shortlist);
+    free(shortlist);
+    return status;
+}
+
+/* Frames with loops that may be divided: what an estimate finds there, then parts by their bounds for a while. Their bounds are often far from
+ * what is found, so that others are searched before, to an end of their own. */
+static tw_status run_late(branch *b)
+{
+    for (tw_part *p; (p = tw_heap_pop(&b->late));)
+        if (!tw_heap_push(&b->heap, p)) return TW_ERR_NOMEM;
+    if (atomic_load(&b->stop) != 0) return TW_OK;
+    atomic_store(&b->winner, TASKS);
+    b->divides = true;
+    if (b->total < NO_BUDGET) b->total = b->out->work + DIVIDED_WORK;
+    b->near = false;
+    be_patient(b);
+    if (is_timed(b)) TW_TRY(run_divided(b));
+    if (b->total < NO_BUDGET) b->total = b->out->work + LATE_WORK;
+    be_patient(b);
+    while (b->budget > 0 && !is_over(b) && !is_near(b)) {
+        tw_status status = fill_round(b);
+        share_budget(b);
+        if (b->n_tasks == 0) return status;
+        if (b->n_tasks > 1 && b->n_threads == 0) start_threads(b);
+        if (status == TW_OK) run_round(b);
+        TW_TRY(merge_round(b, status));
+        bound_memory(b);
+        if (is_stuck(b)) return TW_OK;
+    }
+    if (is_over(b) || is_near(b)) return end_early(b);
+    b->out->ending = TW_END_BUDGET;
+    return TW_OK;
+}
+
 static tw_status run_rounds(branch *b)
 {
     bool begins = true;
-    TW_TRY(open_frames(b));
     if (b->start) TW_TRY(run_start(b, &begins));
     if (!begins && b->optional) return TW_OK;
     bool known = b->out->front.n > 0 && !b->foreign; /* then an earlier search has made these */
@@ -1515,7 +1565,7 @@ tw_status tw_branch(const tw_search *search, const tw_space *space, const tw_goa
     b->eval = search->eval;
     b->start = search->start;
     b->foreign = search->foreign;
-    b->heap.goals = goals;
+    b->heap.goals = b->late.goals = goals;
     atomic_store(&b->winner, TASKS);
     b->total = options->budget > 0 ? options->budget : options->prove ? NO_BUDGET : TW_DEFAULT_BUDGET;
     b->gap = options->gap > 0 || options->prove ? options->gap : default_gap;
@@ -1537,10 +1587,13 @@ tw_status tw_branch(const tw_search *search, const tw_space *space, const tw_goa
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->begins, NULL);
     pthread_cond_init(&b->ends, NULL);
-    tw_status status = run_rounds(b);
+    tw_status status = open_frames(b);
+    if (status == TW_OK) status = run_rounds(b);
+    if (status == TW_OK && b->late.n > 0) status = run_late(b);
     stop_threads(b);
     if (status == TW_OK) close_books(b);
     tw_heap_release(&b->heap);
+    tw_heap_release(&b->late);
     pthread_cond_destroy(&b->ends);
     pthread_cond_destroy(&b->begins);
     pthread_mutex_destroy(&b->lock);

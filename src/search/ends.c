@@ -99,7 +99,7 @@ static int64_t one_exec(const tw_view *v)
 static int64_t least_over(const tw_view *v, int d, bool last)
 {
     const tw_space *s = v->s;
-    int64_t size = s->machine->engine[s->machine->compute].cost.array.size[d], points = 1;
+    int64_t size = v->f->size[d], points = 1;
     for (unsigned rest = v->f->loops[d]; rest; rest &= rest - 1)
         points = tw_sat_mul(points, s->op->loop[__builtin_ctz(rest)].extent);
     if (points == INT64_MAX) return 1;
@@ -120,8 +120,7 @@ static int64_t least_among(const tw_view *v, int d, unsigned loops, bool last)
 static unsigned dims_stretched(const tw_view *v)
 {
     unsigned dims = 0;
-    const tw_cost *cost = &v->s->machine->engine[v->s->machine->compute].cost;
-    for (int d = 0; d < tw_cost_dims(cost); d++)
+    for (int d = 0; d < v->f->n_dims; d++)
         if (least_over(v, d, false) > 1 && v->passes[d] <= tw_view_passes_whole(v, d)) dims |= 1u << d;
     return dims;
 }
@@ -130,7 +129,7 @@ static unsigned dims_stretched(const tw_view *v)
 static int64_t stretched(const tw_view *v, int d, int t, int l, bool last)
 {
     const tw_space *s = v->s;
-    int64_t size = s->machine->engine[s->machine->compute].cost.array.size[d], extent = s->op->loop[l].extent;
+    int64_t size = v->f->size[d], extent = s->op->loop[l].extent;
     int64_t len = tw_max(last ? v->last[t][l] : v->lo[t][l], least_among(v, d, 1u << l, last));
     if (v->f->loops[d] != 1u << l || len >= extent) return len;
     int64_t spare = tw_cdiv(extent, size) * size - extent;
@@ -217,7 +216,7 @@ static int64_t compute_and_ends(const tw_view *v, const route *way, tw_ends *end
     int64_t fill = ends->fill, drain = ends->drain;
     if (cost->kind != TW_COST_ARRAY) return tw_sat_add(tw_sat_add(fill, compute), drain);
     unsigned dims = dims_stretched(v);
-    for (int d = 0; d < cost->array.n_dims; d++)
+    for (int d = 0; d < v->f->n_dims; d++)
         if (dims >> d & 1) least = tw_min(least, tw_view_compute(v, d));
     if (least < INT64_MAX) least = tw_sat_add(tw_sat_add(fill, least), drain);
     for (int o = 0; o < output; o++) stretch(v, dims, false, o, units);

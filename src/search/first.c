@@ -54,11 +54,10 @@ static int64_t piece_of(const plant *p, int l) { return p->s->op->loop[l].extent
  * it, or so that no pass over an array is wasted. */
 static int64_t step_of(const plant *p, int l, int64_t size)
 {
-    const tw_engine *mac = &p->s->machine->engine[p->s->machine->compute];
     if (p->t != p->f->n_tiled - 1) return p->size[p->t + 1][l];
     if (!tw_taken_is_any(&p->s->taken[l])) return p->s->taken[l].step;
-    for (int d = 0; d < tw_cost_dims(&mac->cost); d++)
-        if (p->f->loops[d] == 1u << l && size > mac->cost.array.size[d]) return mac->cost.array.size[d];
+    for (int d = 0; d < p->f->n_dims; d++)
+        if (p->f->loops[d] == 1u << l && size > p->f->size[d]) return p->f->size[d];
     return 1;
 }
 
@@ -140,12 +139,11 @@ static void fill_dim(plant *p, int d, int64_t size)
 static bool grow_level(plant *p)
 {
     const tw_space *s = p->s;
-    const tw_engine *mac = &s->machine->engine[s->machine->compute];
     for (int l = 0; l < s->op->n_loops; l++) p->size[p->t][l] = least_of(p, l);
     if (!fits(p, p->size[p->t])) return false;
     for (int l = 0; l < s->op->n_loops; l++) /* sums are complete before they leave */
         if (s->op->loop[l].reduces) grow(p, l, TW_EXTENT_MAX);
-    for (int d = 0; d < tw_cost_dims(&mac->cost); d++) fill_dim(p, d, mac->cost.array.size[d]);
+    for (int d = 0; d < p->f->n_dims; d++) fill_dim(p, d, p->f->size[d]);
     if (p->first->growth == TW_GROW_TOGETHER)
         grow_by_turns(p);
     else

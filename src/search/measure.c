@@ -244,12 +244,11 @@ static bool is_pair(const tw_space *s, unsigned loops, int pair[2])
 
 static void measure_pairs(tw_space *s)
 {
-    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
     s->n_pairs = 0;
     for (int i = 0; i < s->n_frames && !s->rules->nests; i++)
-        for (int d = 0; d < tw_cost_dims(cost) && s->n_pairs < TW_PAIRS; d++) {
+        for (int d = 0; d < s->frame[i].n_dims && s->n_pairs < TW_PAIRS; d++) {
             tw_pair *p = &s->pair[s->n_pairs];
-            p->size = cost->array.size[d];
+            p->size = s->frame[i].size[d];
             if (!is_pair(s, longer_loops(s, s->frame[i].loops[d]), p->loop)) continue;
             if (tw_space_pair(s, p->loop[0], p->loop[1], p->size)) continue;
             tw_pair_measure(p, s->op->loop[p->loop[0]].extent, s->op->loop[p->loop[1]].extent);

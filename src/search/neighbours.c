@@ -59,9 +59,8 @@ static void set_size(const tw_space *s, tw_part *p, int t, int l, int64_t size)
 static int64_t grain_of(const around *a, int l)
 {
     enum { FAIR = 16 };
-    const tw_cost *cost = &a->s->machine->engine[a->s->machine->compute].cost;
     int d = a->f->over.dim[l] - 1;
-    return d >= 0 && cost->kind == TW_COST_ARRAY ? tw_max(2, cost->array.size[d]) : FAIR;
+    return d >= 0 && !a->f->joined ? tw_max(2, a->f->size[d]) : FAIR;
 }
 
 /* The k-th size that the loop may have at level t instead of its own; 0: none. */
@@ -121,7 +120,7 @@ static bool change_choice(const around *a, int k, tw_part *p)
 
 static bool is_spread_alike(const tw_frame *f, const tw_frame *g)
 {
-    return memcmp(f->loops, g->loops, sizeof f->loops) == 0;
+    return f->joined == g->joined && memcmp(f->loops, g->loops, sizeof f->loops) == 0;
 }
 
 /* The level that g has and f has not, all others being alike; -1: they differ in more. */

@@ -2,6 +2,7 @@
 #include "search/shortlist.h"
 
 #include "search/kernels.h"
+#include "search/layout.h"
 #include "search/queue.h"
 #include "search/view.h"
 #include "tile/box.h"
@@ -21,6 +22,7 @@ enum {
     ALL_LOOKS = 300000,  /* and of all; but of each                               */
     FEW_LOOKS = 5000,    /* so many                                               */
     WEIGH_WORK = 20,     /* of weighing a nest                                    */
+    LAY_WORK = 50,       /* of laying tiles over an array, in looks               */
     PLAY_SHARE = 4,      /* so many steps of a queue are a piece of work          */
     MOST_PLACES = TW_SHORTLIST_LEVELS * TW_MAX_LOOPS,
 };
@@ -76,9 +78,8 @@ static int64_t passes_of(int64_t extent, int64_t size, int64_t with, int64_t row
 /* Units of the dimension that a loop lies over; 1: none. */
 static int64_t rows_of(const cook *c, int l)
 {
-    const tw_cost *cost = &c->s->machine->engine[c->s->machine->compute].cost;
     int d = c->f->over.dim[l] - 1;
-    return d >= 0 && cost->kind == TW_COST_ARRAY ? cost->array.size[d] : 1;
+    return d >= 0 && d < c->f->n_dims ? c->f->size[d] : 1;
 }
 
 /* Points of the other loops over the same dimension, if they are not cut. */
@@ -186,6 +187,27 @@ static void list_shares(cook *c, int t, int l)
         if (rows % size == 0 && size < extent && is_allowed(c, t, l, size)) add_size(c, t, l, size);
 }
 
+/* Where loops may be divided: sizes that fill the array best, the other loops being whole or cut in two or in four, as far as their
+ * sums have room. */
+static void list_laid(cook *c, int t, int l)
+{
+    const tw_space *s = c->s;
+    int memory = tw_path_innermost(s->path[tw_op_output(s->op)]), other[TW_MAX_LOOPS], n = 0, ways = 1;
+    if (!c->f->joined || t != c->f->n_tiled - 1 || c->f->over.dim[l] == 0) return;
+    for (unsigned rest = c->f->loops[0] & ~(1u << l); rest && n < 3; rest &= rest - 1)
+        other[n++] = __builtin_ctz(rest), ways *= 3;
+    for (int way = 0; way < ways; way++) {
+        int64_t len[TW_MAX_LOOPS], room = s->machine->memory[memory].size / tw_max(1, s->partial_units);
+        for (int i = 0; i < s->op->n_loops; i++) len[i] = 1;
+        for (int i = 0, code = way; i < n; i++, code /= 3) {
+            len[other[i]] = tw_min(tw_cdiv(s->op->loop[other[i]].extent, INT64_C(1) << code % 3), TW_LAID_LONGEST);
+            room /= len[other[i]];
+        }
+        int64_t size = room > 0 ? tw_layout_fill(s, l, room, len) : 0;
+        if (size > 0 && is_allowed(c, t, l, size)) add_size(c, t, l, size);
+    }
+}
+
 /* The smallest size from this one on that the compute engine takes. */
 static int64_t taken_above(const cook *c, int t, int l, int64_t size)
 {
@@ -199,6 +221,7 @@ static int64_t taken_above(const cook *c, int t, int l, int64_t size)
 static void list_sizes(cook *c, int t, int l)
 {
     int64_t extent = c->s->op->loop[l].extent;
+    list_laid(c, t, l);
     list_divisors(c, t, l);
     list_passes(c, t, l);
     list_shares(c, t, l);
@@ -996,8 +1019,8 @@ static int64_t block_passes(const cook *c)
     for (int o = 0; o < s->op->n_operands && cost->kind == TW_COST_ARRAY && cost->array.stationary; o++) {
         int64_t passes = cost->array.block_least;
         if (!(cost->array.stationary & tw_role_of(s->op, o))) continue;
-        for (int d = 0; d < cost->array.n_dims; d++)
-            passes = tw_sat_mul(passes, passes_over(c, c->f->loops[d] & s->loops[o], 1, cost->array.size[d]));
+        for (int d = 0; d < c->f->n_dims; d++)
+            passes = tw_sat_mul(passes, passes_over(c, c->f->loops[d] & s->loops[o], 1, c->f->size[d]));
         for (int l = 0; l < s->op->n_loops; l++) {
             int64_t extent = s->op->loop[l].extent, size = c->candidate.size[c->f->n_tiled - 1][l];
             if (!tw_space_depends(s, o, l))
@@ -1010,8 +1033,16 @@ static int64_t block_passes(const cook *c)
     return most;
 }
 
-/* Cycles of all executions. */
-static int64_t compute_of(cook *c)
+/* Passes of all executions over the array, where loops may be divided; before sizes are chosen, at least. */
+static int64_t laid_passes(const cook *c, bool chosen)
+{
+    unsigned rests;
+    int64_t laid = chosen ? tw_layout_of_sizes(c->s, c->candidate.size[c->f->n_tiled - 1], &rests) : 0;
+    return laid > 0 ? laid : passes_over(c, c->f->loops[0], 1, c->f->size[0]);
+}
+
+/* Cycles of all executions; `chosen`: none of the sizes is chosen later. */
+static int64_t compute_of(cook *c, bool chosen)
 {
     const tw_space *s = c->s;
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
@@ -1022,8 +1053,9 @@ static int64_t compute_of(cook *c)
         if (c->f->over.dim[l] == 0) work = tw_sat_mul(work, extent);
         execs = tw_sat_mul(execs, tw_cdiv(extent, c->candidate.size[t][l]));
     }
-    for (int d = 0; d < tw_cost_dims(&mac->cost); d++)
-        work = tw_sat_mul(work, passes_over(c, c->f->loops[d], 1, mac->cost.array.size[d]));
+    for (int d = 0; d < c->f->n_dims; d++)
+        work = tw_sat_mul(work,
+                          c->f->joined ? laid_passes(c, chosen) : passes_over(c, c->f->loops[d], 1, c->f->size[d]));
     c->execs = execs;
     if (mac->cost.kind == TW_COST_KERNEL) return kernels_of(c);
     return tw_cdiv(tw_busy_of(mac, execs, tw_max(work, block_passes(c))), mac->count);
@@ -1050,14 +1082,16 @@ static void choose_inner(cook *c, int l)
             c->candidate.size[t][l] = (int32_t)c->sizes[t][l][i];
             if (!may_look(c)) return;
             /* Loops that come later are whole: cutting them saves no pass. */
-            if (is_wanted(c, compute_of(c), 0, &least) && may_fit(c, l + 1)) choose_inner(c, l + 1);
+            if (is_wanted(c, compute_of(c, false), 0, &least) && may_fit(c, l + 1)) choose_inner(c, l + 1);
         }
         c->candidate.size[t][l] = (int32_t)c->s->op->loop[l].extent;
         return;
     }
-    c->compute = compute_of(c);
     measure_level(c, t);
-    if (!is_wanted(c, c->compute, 0, &least) || !level_fits(c, t)) return;
+    if (!is_wanted(c, compute_of(c, false), 0, &least) || !level_fits(c, t)) return;
+    c->compute = compute_of(c, true);
+    if (c->f->joined) c->looks_left -= LAY_WORK, c->shortlist->n_looked += LAY_WORK;
+    if (!is_wanted(c, c->compute, 0, &least)) return;
     if (t == 0) {
         int64_t moved = least_moved(c, 0, ends_of(c), &least);
         if (may_be_light(c, tw_max(c->compute, moved), &least)) order_level(c, 0, 0);
@@ -1087,7 +1121,7 @@ static double slack_of(cook *c)
     memset(c->units, 0, sizeof c->units);
     memset(c->shaped, 0, sizeof c->shaped);
     if (moved > LONG * ends_of(c)) return 1.25;
-    return fmax(1.25, (double)moved / (double)tw_max(1, compute_of(c)));
+    return fmax(1.25, (double)moved / (double)tw_max(1, compute_of(c, false)));
 }
 
 /* Whether executions may take longer because of what else runs, or of zeros that are filled in. */
@@ -1168,7 +1202,7 @@ void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *
     c.candidate.frame = frame;
     c.windowed = may_slide(s);
     c.slack = slack_of(&c);
-    if (!is_wanted(&c, compute_of(&c), 0, &(loads){0})) return;
+    if (!is_wanted(&c, compute_of(&c, false), 0, &(loads){0})) return;
     for (int t = 0; t < c.f->n_tiled; t++)
         for (int l = 0; l < s->op->n_loops; l++) {
             list_sizes(&c, t, l);
@@ -1190,12 +1224,24 @@ static void choose_keeps(const tw_space *s, const tw_candidate *candidate, tw_pa
         }
 }
 
+/* Tiles and a rest where that takes fewer passes. */
+static void choose_rests(const tw_space *s, const tw_candidate *candidate, tw_part *p)
+{
+    const tw_frame *f = &s->frame[candidate->frame];
+    unsigned rests;
+    int t = f->n_tiled - 1;
+    tw_layout_of_sizes(s, candidate->size[t], &rests);
+    for (int l = 0; l < s->op->n_loops; l++)
+        if (rests >> l & 1) p->var[tw_var_rule(s, f, t, l)] = (tw_range){1, 1};
+}
+
 static bool fill_in(const tw_space *s, const tw_candidate *candidate, tw_part *p)
 {
     const tw_frame *f = &s->frame[candidate->frame];
     for (int t = 0; t < f->n_tiled; t++)
         for (int l = 0; l < s->op->n_loops; l++)
             p->var[tw_var_size(s, t, l)] = (tw_range){candidate->size[t][l], candidate->size[t][l]};
+    if (f->joined) choose_rests(s, candidate, p);
     if (!tw_part_complete(s, p)) return false;
     for (int t = 0; t < f->n_tiled; t++) {
         int order[TW_MAX_LOOPS], n = 0;

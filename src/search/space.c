@@ -1,5 +1,5 @@
 /* src/search/space.c - see space.h. */
-#include "search/spread.h"
+#include "search/layout.h"
 #include "tile/box.h"
 
 #include <math.h>
@@ -50,28 +50,45 @@ static bool may_pass(const tw_space *s, const tw_search_options *options, unsign
     return true;
 }
 
-static void add_frame(tw_space *s, tw_frame f, int mode, const tw_spread *over)
+/* The dimensions of its array: joined, one with all units. */
+static void size_frame(const tw_space *s, tw_frame *f)
+{
+    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
+    f->n_dims = f->joined ? 1 : tw_cost_dims(cost);
+    f->size[0] = 1;
+    for (int d = 0; d < tw_cost_dims(cost); d++)
+        if (f->joined)
+            f->size[0] *= cost->array.size[d];
+        else
+            f->size[d] = cost->array.size[d];
+}
+
+static void add_frame(tw_space *s, tw_frame f, int mode, const tw_laying *laying)
 {
     f.mode = mode;
-    f.over = *over;
+    f.joined = laying->joined;
+    f.over = laying->over;
+    size_frame(s, &f);
     for (int l = 0; l < s->op->n_loops; l++)
-        if (over->dim[l] > 0) f.loops[over->dim[l] - 1] |= 1u << l;
+        if (f.over.dim[l] > 0) f.loops[f.over.dim[l] - 1] |= 1u << l;
     s->frame[s->n_frames++] = f;
 }
 
 static tw_status make_frames(tw_space *s, const tw_search_options *options, tw_arena *arena)
 {
     int last = s->machine->n_memories - 1, n_spreads;
-    tw_spread *over;
+    tw_laying *over;
     TW_TRY(tw_spreads_of(s, arena, &n_spreads, &over));
+    if (over[n_spreads - 1].joined) TW_TRY(tw_layout_open(s, arena));
     TW_ALLOC(arena, s->frame, (1 << (last - 1)) * (int)tw_max(n_spreads, TW_N_ACCUMULATES));
     /* From all passed through to none, as the notes have it: direct first. */
     for (unsigned passed = (1u << last) - 2;; passed -= 2) {
         if (may_pass(s, options, passed)) {
             tw_frame f = frame_of(s, passed);
-            for (int i = 0; i < n_spreads && !s->notes; i++) add_frame(s, f, -1, &over[i]);
+            for (int i = 0; i < n_spreads && !s->notes; i++)
+                if (!over[i].joined || n_spreads == 1 || f.n_tiled == 1) add_frame(s, f, -1, &over[i]);
             for (int m = 0; m < TW_N_ACCUMULATES && s->notes; m++)
-                if (s->modes >> m & 1) add_frame(s, f, m, &(tw_spread){{0}});
+                if (s->modes >> m & 1) add_frame(s, f, m, &(tw_laying){0});
         }
         if (passed == 0) break;
     }

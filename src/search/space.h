@@ -28,12 +28,18 @@
 #include "search/pairs.h"
 #include "search/search.h"
 
+#include <stdatomic.h>
+
+enum { TW_LAID_LOOPS = 3 };
 typedef struct tw_frame {
     int n_tiled;
     int memory[TW_MAX_MEMORIES]; /* of each tiled level, outermost first                            */
     int grain[TW_MAX_MEMORIES];  /* the tiled level that memory m belongs to                        */
     int n_pass[TW_MAX_MEMORIES]; /* memories passed through just outside tiled level t              */
-    tw_spread over;              /* loops over the dimensions of an array                           */
+    bool joined;                 /* loops may be divided: its dimensions count as one, see layout.h  */
+    int n_dims;                  /* of an array,                                                    */
+    int64_t size[TW_MAX_DIMS];   /* their sizes,                                                    */
+    tw_spread over;              /* the loops over them                                             */
     unsigned loops[TW_MAX_DIMS]; /* the same of each dimension, as a mask                           */
     int mode;                    /* notes: the one mode of all levels; -1: each level its own       */
     int n_vars;
@@ -111,6 +117,10 @@ typedef struct tw_space {
     int64_t floor_crossed[TW_MAX_MEMORIES], floor_energy[TW_MAX_MEMORIES], floor_moved[TW_MAX_ENGINES];
     int n_pairs;
     tw_pair pair[TW_PAIRS]; /* of loops that share a dimension of an array in some frame */
+    /* Passes of tiles that loops may be divided for, and of all tiles up to some length; NULL: too many. See layout.h. */
+    _Atomic uint16_t *laid;
+    _Atomic uint32_t *laid_least;
+    int n_laid, laid_loop[TW_LAID_LOOPS]; /* loops over the array, the longest first; -1: none */
     int n_frames;
     tw_frame *frame;
 } tw_space;

@@ -1,5 +1,5 @@
 /* src/search/spread.c - see spread.h. */
-#include "search/spread.h"
+#include "search/layout.h"
 
 #include <string.h>
 
@@ -117,14 +117,22 @@ static void choose(chooser *c, int i, unsigned used)
     }
 }
 
-tw_status tw_spreads_of(const tw_space *s, tw_arena *arena, int *n, tw_spread **out)
+/* The only one: what the mapping says, or nothing where there is no array. */
+static tw_laying laying_of(const tw_space *s, const tw_spread *over)
+{
+    for (int l = 0; l < s->op->n_loops && array_of(s); l++)
+        if (tw_spread_divides(over, l)) return (tw_laying){true, tw_layout_joined(s)};
+    return (tw_laying){false, *over};
+}
+
+tw_status tw_spreads_of(const tw_space *s, tw_arena *arena, int *n, tw_laying **out)
 {
     const tw_level_limits *inner = &s->limits.level[s->machine->n_memories - 2];
     chooser c = {.s = s, .array = array_of(s), .usual = default_of(s)};
-    tw_spread *list;
+    tw_laying *list;
     if (!c.array || inner->has_unroll) {
         TW_ALLOC(arena, list, 1);
-        list[0] = c.array ? inner->over : c.usual;
+        list[0] = laying_of(s, c.array ? &inner->over : &c.usual);
         *n = 1;
         *out = list;
         return TW_OK;
@@ -132,9 +140,11 @@ tw_status tw_spreads_of(const tw_space *s, tw_arena *arena, int *n, tw_spread **
     TW_ALLOC(arena, c.best, TW_MOST_SPREADS);
     list_loops(&c);
     choose(&c, 0, 0);
-    TW_ALLOC(arena, list, c.n);
-    for (int i = 0; i < c.n; i++) list[i] = c.best[i].over;
-    *n = c.n;
+    bool divide = tw_layout_helps(s, c.best[0].passes);
+    TW_ALLOC(arena, list, c.n + divide);
+    for (int i = 0; i < c.n; i++) list[i].over = c.best[i].over;
+    if (divide) list[c.n] = (tw_laying){true, tw_layout_joined(s)};
+    *n = c.n + divide;
     *out = list;
     return TW_OK;
 }
@@ -221,12 +231,24 @@ static bool is_same(const tw_op *op, const tw_spread *a, const tw_spread *b)
     return true;
 }
 
+/* Of a joined frame: what suits the tiles. */
+static tw_spread lay_tiles(const tw_space *s, const tw_part *p)
+{
+    tw_tiles tiles[TW_MAX_LOOPS];
+    tw_spread over = default_of(s);
+    for (int l = 0; l < s->op->n_loops; l++)
+        if (!tw_part_tiles(s, p, l, &tiles[l])) return over;
+    tw_layout_best(s, tiles, &over);
+    return over;
+}
+
 tw_spread tw_spread_plain(const tw_space *s, const tw_part *p)
 {
     tw_spread over = s->frame[p->frame].over, usual = default_of(s), none = {{0}};
     const tw_level_limits *inner = &s->limits.level[s->machine->n_memories - 2];
     if (!array_of(s)) return none;
-    if (inner->has_unroll) return over;
+    if (inner->has_unroll) return inner->over;
+    if (s->frame[p->frame].joined) return lay_tiles(s, p);
     if (array_of(s)->stationary) return over; /* blocks of what stays in place may grow where passes do not */
     /* What the default has stays if it can; then what fills a dimension that another loop fills as well. */
     for (int pass = 0; pass < 2; pass++)

@@ -27,8 +27,13 @@ typedef struct
     int64_t len[TW_MAX_TILES], count[TW_MAX_TILES];
 } tw_tiles;
 
-/* The spreads that are frames, at least one, those with the fewest passes first. */
-TW_NODISCARD tw_status tw_spreads_of(const tw_space *space, tw_arena *arena, int *n, tw_spread **out);
+/* The spreads that are frames, at least one, those with the fewest passes first; joined, before all others: whatever suits the tiles, with
+ * loops that may be divided, see layout.h. */
+typedef struct tw_laying {
+    bool joined;
+    tw_spread over;
+} tw_laying;
+TW_NODISCARD tw_status tw_spreads_of(const tw_space *space, tw_arena *arena, int *n, tw_laying **out);
 /* Of a part in which only buffers are open: the simplest spread that takes the same passes; no loop at all: the default does. */
 tw_spread tw_spread_plain(const tw_space *space, const tw_part *part);
 

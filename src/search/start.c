@@ -140,7 +140,7 @@ static int64_t count_blocks(const start *b)
 {
     int64_t n = tw_cdiv(b->beside, tw_max(1, b->beside_block));
     for (int d = 0; d < b->n_dims; d++)
-        n = tw_sat_mul(n, tw_cdiv(b->points[d], b->passes[d] * b->mac->cost.array.size[d]));
+        n = tw_sat_mul(n, tw_cdiv(b->points[d], b->passes[d] * b->v->f->size[d]));
     return n;
 }
 
@@ -150,7 +150,7 @@ static int64_t blocks_beside(const start *b, int o)
     int64_t n = 1;
     for (int d = 0; d < b->n_dims; d++)
         if (!(b->v->f->loops[d] & b->v->s->loops[o]))
-            n = tw_sat_mul(n, tw_cdiv(b->points[d], b->passes[d] * b->mac->cost.array.size[d]));
+            n = tw_sat_mul(n, tw_cdiv(b->points[d], b->passes[d] * b->v->f->size[d]));
     return n;
 }
 
@@ -290,7 +290,7 @@ static int64_t least_of_pair(const start *b, int d, int64_t passes)
         int l = __builtin_ctz(rest);
         if (s->op->loop[l].extent > 1 && n++ < 2) loop[n - 1] = l;
     }
-    const tw_pair *pair = n == 2 ? tw_space_pair(s, loop[0], loop[1], b->mac->cost.array.size[d]) : NULL;
+    const tw_pair *pair = n == 2 ? tw_space_pair(s, loop[0], loop[1], b->v->f->size[d]) : NULL;
     for (int64_t x = 1; pair && x <= s->op->loop[loop[0]].extent; x++)
         for (int64_t y = 1; y <= s->op->loop[loop[1]].extent; y++)
             if (pair->passes[x][y] <= passes) least = tw_min(least, x * y);
@@ -300,7 +300,7 @@ static int64_t least_of_pair(const start *b, int d, int64_t passes)
 /* Points over dimension d of a block that takes x passes over it, at least. */
 static int64_t least_points(const start *b, int d, int64_t x)
 {
-    int64_t size = b->mac->cost.array.size[d], spare = b->v->passes[d] * size - b->points[d];
+    int64_t size = b->v->f->size[d], spare = b->v->passes[d] * size - b->points[d];
     int64_t least = tw_max(x * size - spare, b->pair[d]);
     int l = alone_over(b, d);
     return l >= 0 && b->level[l] >= 0 ? tw_fit_longest(b->points[d], b->level[l], tw_max(1, least), size, spare)
@@ -314,7 +314,7 @@ static void choose_passes(start *b, int d)
         weigh(b);
         return;
     }
-    int64_t size = b->mac->cost.array.size[d], lo = 1, hi = 1;
+    int64_t size = b->v->f->size[d], lo = 1, hi = 1;
     bool parallel = !(b->v->f->loops[d] & b->v->s->reductions);
     for (unsigned rest = b->v->f->loops[d]; rest; rest &= rest - 1) {
         lo = tw_sat_mul(lo, b->lo[__builtin_ctz(rest)]);
@@ -322,7 +322,7 @@ static void choose_passes(start *b, int d)
     }
     for (int64_t x = tw_cdiv(lo, size); x <= b->v->passes[d] && b->best > b->known; x++) {
         int64_t least = tw_max(lo, least_points(b, d, x));
-        if (b->single && parallel) least = tw_max(least, (x - 1) * size + 1);
+        if (b->single && parallel && !b->v->f->joined) least = tw_max(least, (x - 1) * size + 1);
         if (least > x * size) continue;
         if (least > hi || (parallel && least > b->room)) break;
         b->passes[d] = x;
@@ -439,7 +439,7 @@ static bool look_at_tiles(start *b)
         int64_t extent = v->s->op->loop[l].extent;
         int d = v->f->over.dim[l] - 1;
         bool alone = d >= 0 && b->points[d] == extent;
-        int64_t size = alone ? b->mac->cost.array.size[d] : 1, spare = alone ? v->passes[d] * size - extent : 0;
+        int64_t size = alone ? b->v->f->size[d] : 1, spare = alone ? v->passes[d] * size - extent : 0;
         for (int t = 0; t < v->f->n_tiled; t++) {
             /* Tiles that a machine takes may be longer than the loop. */
             b->tile_lo[t][l] = tw_fit_longest(extent, t, tw_min(v->lo[t][l], extent), size, spare);
@@ -459,7 +459,7 @@ static bool start_of(const tw_view *v, const tw_ends *ends, int64_t known, start
     *b = (start){.v = v, .ends = ends, .mac = mac, .known = known, .best = INT64_MAX};
     if (mac->cost.kind != TW_COST_ARRAY || mac->cost.array.stationary || mac->count > 1 || v->skips) return false;
     if ((s->resident >> output & 1) || s->machine->pads) return false;
-    b->n_dims = mac->cost.array.n_dims;
+    b->n_dims = v->f->n_dims;
     b->memory = tw_path_innermost(s->path[output]);
     b->room = room_for_sums(v, b->memory);
     look_at_loops(b);
@@ -473,7 +473,7 @@ static int64_t least_tile(const start *b, int d, int64_t more)
 {
     const tw_view *v = b->v;
     int last = v->f->n_tiled - 1, l = alone_over(b, d);
-    int64_t size = b->mac->cost.array.size[d], passes = v->passes[d] + more, product = 1;
+    int64_t size = b->v->f->size[d], passes = v->passes[d] + more, product = 1;
     int64_t spare = passes * size - b->points[d];
     for (unsigned rest = v->f->loops[d] & ~v->s->reductions; rest; rest &= rest - 1)
         product = tw_sat_mul(product, tw_min(v->lo[last][__builtin_ctz(rest)], b->points[d]));

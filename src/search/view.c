@@ -1,6 +1,6 @@
 /* src/search/view.c - see view.h. */
 #include "search/kernels.h"
-#include "search/spread.h"
+#include "search/layout.h"
 #include "tile/box.h"
 
 #include <math.h>
@@ -446,30 +446,28 @@ static int64_t passes_over(const tw_view *v, int d, int64_t size)
 
 static void count_passes(tw_view *v)
 {
-    const tw_cost *cost = &v->s->machine->engine[v->s->machine->compute].cost;
-    for (int d = 0; d < tw_cost_dims(cost); d++) v->passes[d] = passes_over(v, d, cost->array.size[d]);
+    for (int d = 0; d < v->f->n_dims; d++) v->passes[d] = passes_over(v, d, v->f->size[d]);
+    if (v->f->joined) v->passes[0] = tw_max(v->passes[0], tw_layout_least(v->s, v->p));
 }
 
 int64_t tw_view_passes_whole(const tw_view *v, int d)
 {
-    const tw_cost_array *array = &v->s->machine->engine[v->s->machine->compute].cost.array;
     int64_t points = 1;
     for (unsigned rest = v->f->loops[d]; rest; rest &= rest - 1)
         points = tw_sat_mul(points, v->s->op->loop[__builtin_ctz(rest)].extent);
-    return passes_of(points, 1, array->size[d]);
+    return passes_of(points, 1, v->f->size[d]);
 }
 
 /* Passes in all; over dimension `more`, if it is one, at least one more than can be. */
 static int64_t compute_passes(const tw_view *v, int more)
 {
     const tw_space *s = v->s;
-    const tw_cost_array *array = &s->machine->engine[s->machine->compute].cost.array;
     int64_t passes = 1, points = 1;
-    for (int d = 0; d < array->n_dims; d++) points = tw_sat_mul(points, array->size[d]);
+    for (int d = 0; d < v->f->n_dims; d++) points = tw_sat_mul(points, v->f->size[d]);
     if (v->skips) return tw_cdiv(v->points, points);
     for (int l = 0; l < s->op->n_loops; l++)
         if (v->f->over.dim[l] == 0) passes = tw_sat_mul(passes, s->op->loop[l].extent);
-    for (int d = 0; d < array->n_dims; d++) {
+    for (int d = 0; d < v->f->n_dims; d++) {
         int64_t along = v->passes[d];
         if (d == more) along = tw_max(along, tw_view_passes_whole(v, d) + 1);
         passes = tw_sat_mul(passes, along);
@@ -487,12 +485,12 @@ static int64_t block_passes(const tw_view *v)
     for (int o = 0; o < s->op->n_operands && array->stationary && !v->skips; o++) {
         int64_t passes = array->block_least;
         if (!(array->stationary & tw_role_of(s->op, o))) continue;
-        for (int d = 0; d < array->n_dims; d++) {
+        for (int d = 0; d < v->f->n_dims; d++) {
             unsigned own = v->f->loops[d] & s->loops[o];
             int64_t points = 1;
             for (unsigned rest = own; rest; rest &= rest - 1)
                 points = tw_sat_mul(points, s->op->loop[__builtin_ctz(rest)].extent);
-            passes = tw_sat_mul(passes, own == v->f->loops[d] ? v->passes[d] : tw_cdiv(points, array->size[d]));
+            passes = tw_sat_mul(passes, own == v->f->loops[d] ? v->passes[d] : tw_cdiv(points, v->f->size[d]));
         }
         for (int l = 0; l < s->op->n_loops; l++)
             if (!tw_space_depends(s, o, l))

@@ -18,19 +18,33 @@ static int64_t held_passes(const tw_cost_array *array, int64_t passes, int64_t b
     return held > passes ? held : passes;
 }
 
+/* Different places along dimension d, -1: in time, that n points of a loop have. A divided loop is counted by its shares as a clock
+ * counts: the first share changes with every point, the next one whenever that begins anew. */
+static int64_t places_of(const tw_verify_input *in, int l, int d, int64_t n)
+{
+    int64_t step = 1;
+    for (int e = 0; e < TW_MAX_DIMS && step < n; e++) {
+        int64_t share = in->share[l][e];
+        if (share == 0) continue;
+        if (e == d) return tw_min(share, rounds(n, step));
+        step *= share;
+    }
+    return in->over[l] == d + 1 ? rounds(n, step) : 1;
+}
+
 /* Of all loops, or of those that move an operand. Over a dimension with private memories every lane has its pieces of the loops. */
 static int64_t passes_of(const tw_verify_input *in, const tw_cost_array *array, const tw_box *box, unsigned loops)
 {
     int64_t n = 1;
-    for (int d = -1; d < array->n_dims; d++) { /* -1: those that lie over nothing */
-        int64_t points = 1, pieces = 1;
+    for (int d = -1; d < array->n_dims; d++) { /* -1: what lies over nothing */
+        int64_t places = 1, pieces = 1;
         bool is_private = d >= 0 && (in->dims >> d & 1);
         for (int l = 0; l < in->op->n_loops; l++) {
-            if (in->over[l] != d + 1 || !(loops >> l & 1)) continue;
-            points *= tw_span_len(box->span[l]);
-            if (is_private) pieces *= rounds(tw_span_len(box->span[l]), in->parts[l]);
+            if (!(loops >> l & 1)) continue;
+            places *= places_of(in, l, d, tw_span_len(box->span[l]));
+            if (is_private && in->over[l] == d + 1) pieces *= rounds(tw_span_len(box->span[l]), in->parts[l]);
         }
-        n *= d < 0 ? points : is_private ? pieces : rounds(points, array->size[d]);
+        n *= d < 0 ? places : is_private ? pieces : rounds(places, array->size[d]);
     }
     return n;
 }

@@ -92,7 +92,7 @@ void tw_verify_expect(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES]
     bool plain = in->n_levels == 1 && nest.n > 0 && !map->level[map->n_levels - 1].serpentine;
     if (plain) in->innermost = nest.at[nest.n - 1].loop;
     const tw_cost *cost = &in->machine->engine[in->machine->compute].cost;
-    tw_verify_lay_out(in->op, map->level[map->n_levels - 1].over.dim, tw_cost_dims(cost), in->over);
+    tw_verify_lay_out(&map->level[map->n_levels - 1].over, tw_cost_dims(cost), in);
     int memory = in->machine->engine[in->machine->compute].memory;
     in->laid_whole = in->machine->memory[memory].whole && map->level[memory - 1].keeps[in->op->n_operands - 1] < 0;
 }

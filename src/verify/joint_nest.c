@@ -65,7 +65,7 @@ static void init_op(const tw_joint_judge *j, tw_joint_group *g, int number)
     o->view = &j->in.platform->view[o->map->view];
     o->engine = j->in.platform->engine[o->view->engine].is;
     if (o->view->machine.has_apart >> o->op->compute & 1) o->engine.cost = o->view->machine.apart[o->op->compute];
-    tw_verify_lay_out(o->op, o->map->over.dim, tw_cost_dims(&o->engine.cost), o->in.over);
+    tw_verify_lay_out(&o->map->over, tw_cost_dims(&o->engine.cost), &o->in);
     divide_lanes(j, o);
     for (int l = 0; l < o->op->n_loops && number < g->n_ops - 1; l++)
         if (o->op->loop[l].reduces && o->map->reduce[l] > 0 && o->map->reduce[l] < o->op->loop[l].extent)
@@ -819,11 +819,13 @@ static bool check_map(tw_joint_judge *j, const tw_group_map *map)
 /* Loops lie over dimensions that there are, and every lane has its place. */
 static void check_lanes(tw_joint_judge *j, const tw_joint_group *g)
 {
+    tw_verify_phrase fault;
     for (int i = 0; i < g->n_ops; i++)
         for (int l = 0; l < g->op[i].op->n_loops; l++)
-            if (g->op[i].in.over[l] < 0 || g->op[i].in.over[l] > tw_cost_dims(&g->op[i].engine.cost))
-                tw_fault_set(&j->fault, "group '%s': '%s' has loop '%s' over a dimension that '%s' does not have",
-                             g->map->name, g->op[i].op->name, g->op[i].op->loop[l].name, g->op[i].engine.name);
+            if (!tw_verify_array_takes(&g->op[i].in, &g->op[i].engine, l, &fault))
+                tw_fault_set(&j->fault, "group '%s': '%s' has loop '%s' over %s'%s'%s", g->map->name,
+                             g->op[i].op->name, g->op[i].op->loop[l].name, fault.before, g->op[i].engine.name,
+                             fault.after);
     for (int h = 0; h < g->n_holds; h++)
         for (int i = 0; i < g->n_ops; i++) {
             const tw_joint_hold *hold = &g->hold[h];

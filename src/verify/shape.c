@@ -139,12 +139,15 @@ unsigned tw_verify_loops(const tw_operand *operand)
     return loops;
 }
 
-void tw_verify_lay_out(const tw_op *op, const int8_t given[TW_MAX_LOOPS], int n_dims, int8_t over[TW_MAX_LOOPS])
+void tw_verify_lay_out(const tw_spread *given, int n_dims, tw_verify_input *in)
 {
+    const tw_op *op = in->op;
     unsigned chosen = 0;
     bool any = false;
     int8_t n = 0;
-    for (int l = 0; l < op->n_loops; l++) any |= (over[l] = given[l]) > 0;
+    memcpy(in->over, given->dim, sizeof in->over);
+    memcpy(in->share, given->share, sizeof in->share);
+    for (int l = 0; l < op->n_loops; l++) any |= in->over[l] > 0 || tw_verify_divides(in, l);
     for (int d = 0; d < n_dims && !any; d++) {
         int longest = -1;
         for (int l = 0; l < op->n_loops; l++) {
@@ -154,7 +157,44 @@ void tw_verify_lay_out(const tw_op *op, const int8_t given[TW_MAX_LOOPS], int n_
         if (longest >= 0) chosen |= 1u << longest;
     }
     for (int l = 0; l < op->n_loops; l++)
-        if (chosen >> l & 1) over[l] = ++n;
+        if (chosen >> l & 1) in->over[l] = ++n;
+}
+
+bool tw_verify_divides(const tw_verify_input *in, int loop)
+{
+    int64_t shares = 0;
+    for (int d = 0; d < TW_MAX_DIMS; d++) shares |= in->share[loop][d];
+    return shares != 0;
+}
+
+/* A share has some points, but not all, of what lies over that dimension. */
+static bool is_share(const tw_verify_input *in, int loop, int d)
+{
+    int64_t share = in->share[loop][d];
+    return share == 0 || (share > 1 && in->over[loop] != d + 1);
+}
+
+bool tw_verify_array_takes(const tw_verify_input *in, const tw_engine *engine, int loop, tw_verify_phrase *fault)
+{
+    int dims = tw_cost_dims(&engine->cost);
+    bool divided = tw_verify_divides(in, loop), exists = in->over[loop] >= 0 && in->over[loop] <= dims,
+         sound = true;
+    for (int d = 0; d < TW_MAX_DIMS; d++) {
+        exists &= in->share[loop][d] == 0 || d < dims;
+        sound &= is_share(in, loop, d);
+    }
+    bool adds = (divided || in->over[loop] > 0) && in->op->loop[loop].reduces;
+    if (!exists)
+        *fault = (tw_verify_phrase){"a dimension that ", " does not have"};
+    else if (adds && engine->unrolls_parallel)
+        *fault = (tw_verify_phrase){"", ", which takes parallel loops only"};
+    else if (divided && (engine->unrolls_whole || in->dims))
+        *fault = (tw_verify_phrase){"several dimensions of ", ", which takes whole loops"};
+    else if (!sound)
+        *fault = (tw_verify_phrase){"a dimension of ", " with a share that is none"};
+    else
+        return true;
+    return false;
 }
 
 /* The largest integer that is at most a / b; b is positive. */

@@ -65,9 +65,15 @@ static inline bool tw_verify_position(const tw_axis *axis, const int64_t index[T
 /* Bit l is set when loop l occurs in the axis, in an axis of the operand. */
 unsigned tw_verify_axis_loops(const tw_axis *axis);
 unsigned tw_verify_loops(const tw_operand *operand);
-/* Which dimension of an array each loop lies over, + 1: as the mapping says (`given`) or, where it is silent, the longest parallel
+/* Which dimension of an array each loop lies over, and by which shares: as the mapping says (`given`) or, where it is silent, the longest parallel
  * loops in the order of their declaration, one over each of the n dimensions; of loops that are as long as each other the first. */
-void tw_verify_lay_out(const tw_op *op, const int8_t given[TW_MAX_LOOPS], int n_dims, int8_t over[TW_MAX_LOOPS]);
+void tw_verify_lay_out(const tw_spread *given, int n_dims, tw_verify_input *in);
+bool tw_verify_divides(const tw_verify_input *in, int loop);
+/* Whether the engine's array can have the loop as it lies over it; if not, what is said before and after the engine's name. */
+typedef struct tw_verify_phrase {
+    const char *before, *after;
+} tw_verify_phrase;
+bool tw_verify_array_takes(const tw_verify_input *in, const tw_engine *engine, int loop, tw_verify_phrase *fault);
 /* Whether the mapping fuses the operator with the one before it, which left this operand where it is found; with the one
  * behind it, for which the output stays; and with neither. */
 bool tw_verify_finds(const tw_verify_input *in, int operand);

@@ -21,15 +21,11 @@ static int memory_of(const tw_commanded *s, int buffer)
 static bool check_array(const tw_commanded *s)
 {
     const tw_engine *engine = &s->at.in->machine->engine[s->at.instr->engine];
-    for (int l = 0; l < s->at.in->op->n_loops && engine->cost.kind == TW_COST_ARRAY; l++) {
-        const tw_loop *loop = &s->at.in->op->loop[l];
-        if (s->at.in->over[l] > engine->cost.array.n_dims)
-            return tw_fault_at(&s->at, "lays '%s' over a dimension that '%s' does not have", loop->name,
-                               engine->name);
-        if (s->at.in->over[l] > 0 && engine->unrolls_parallel && loop->reduces)
-            return tw_fault_at(&s->at, "lays '%s' over '%s', which takes parallel loops only", loop->name,
-                               engine->name);
-    }
+    tw_verify_phrase fault;
+    for (int l = 0; l < s->at.in->op->n_loops && engine->cost.kind == TW_COST_ARRAY; l++)
+        if (!tw_verify_array_takes(s->at.in, engine, l, &fault))
+            return tw_fault_at(&s->at, "lays '%s' over %s'%s'%s", s->at.in->op->loop[l].name, fault.before,
+                               engine->name, fault.after);
     return true;
 }
 

@@ -75,6 +75,8 @@ typedef struct tw_verify_input {
     const tw_claims *claims;
     const tw_deadline *deadline; /* that may end it; NULL: none. A judgement made after that is worth nothing   */
     int8_t over[TW_MAX_LOOPS];   /* async: dimension of the array that the loop lies over + 1, 0: none      */
+    int32_t share[TW_MAX_LOOPS]
+                 [TW_MAX_DIMS];  /* of a divided loop: neighbouring points over each dimension, 0: none */
     int64_t parts[TW_MAX_LOOPS]; /* of groups: lanes that share a loop over a dimension with private memories, */
     unsigned dims;               /* and these dimensions, as bits                                           */
     const tw_scene *scene;       /* set by the judge itself, see scene.h                                    */

@@ -5,6 +5,7 @@
 #include "brute.h"
 
 #include "plan/plan.h"
+#include "search/layout.h"
 #include "sim/timeline.h"
 
 #include <stdlib.h>
@@ -15,6 +16,7 @@ typedef struct walk {
     const tw_op *op;
     const tw_machine *machine; /* with the operator's costs  */
     const tw_machine *roomy;   /* with memories of any size  */
+    const tw_space *joined;    /* of a search that divides loops, NULL: it does not */
     tw_op_map map;
     tw_op_map behind[BRUTE_MAX_OPS];                /* of all operators; the first is `map` */
     int64_t len[TW_MAX_MEMORIES + 1][TW_MAX_LOOPS]; /* longest piece that reaches a level */
@@ -217,10 +219,31 @@ static void walk_spreads(walk *w, int loop)
     dim[loop] = 0;
 }
 
+/* Where loops may be divided and one level is tiled: the spread with the fewest passes of its tiles. That no other has fewer is tried out by
+ * test/search/test_layout.c. */
+static void walk_divided(walk *w)
+{
+    tw_level_map *inner = &w->map.level[w->map.n_levels - 1];
+    tw_tiles tiles[TW_MAX_LOOPS];
+    tw_spread over;
+    for (int i = 0; i < w->map.n_levels - 1; i++)
+        if (!w->map.level[i].pass) return;
+    for (int l = 0; l < w->op->n_loops; l++)
+        tiles[l] = tw_tiles_of(tw_level_split(inner, l, w->op->loop[l].extent));
+    if (tw_layout_best(w->joined, tiles, &over) == 0) return;
+    bool divided = false;
+    for (int l = 0; l < w->op->n_loops; l++) divided |= tw_spread_divides(&over, l);
+    if (!divided) return;
+    inner->over = over;
+    walk_all_buffers(w);
+    inner->over = (tw_spread){{0}};
+}
+
 static void walk_unrolls(walk *w)
 {
     bool array = w->machine->engine[w->machine->compute].cost.kind == TW_COST_ARRAY;
     walk_spreads(w, array ? 0 : w->op->n_loops);
+    if (w->joined) walk_divided(w);
 }
 
 /* ---- sums ---- */
@@ -422,6 +445,19 @@ static tw_op_map one_tile(const tw_op *op, int n_levels)
     return map;
 }
 
+/* The space of a search where that divides loops, NULL: it does not. */
+static const tw_space *joined_of(const walk *w)
+{
+    tw_search_options options = {.space = TW_SPACE_ALL};
+    tw_space *space = TW_NEW(w->scratch, tw_space, 1);
+    tw_problem problem = {w->space->model, w->space->op, w->machine};
+    tw_diag muted = {.muted = true};
+    if (!space || tw_space_of(&problem, &options, w->scratch, &muted, space) != TW_OK) return NULL;
+    for (int i = 0; i < space->n_frames; i++)
+        if (space->frame[i].joined) return space;
+    return NULL;
+}
+
 static walk walk_of(const brute_space *space)
 {
     walk w = {
@@ -437,6 +473,7 @@ static walk walk_of(const brute_space *space)
     for (int m = 1; m < space->machine->n_memories; m++) machine[1].memory[m].size = TW_UNLIMITED;
     w.machine = &machine[0];
     w.roomy = &machine[1];
+    w.joined = joined_of(&w);
     assert(space->model->n_ops <= BRUTE_MAX_OPS);
     w.map.n_levels = space->machine->n_memories - 1;
     w.map.fused = fusion.before;

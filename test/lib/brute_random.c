@@ -392,7 +392,8 @@ static void print_compute(maker *m, FILE *f, int on)
         }
         fprintf(f, "], ");
     }
-    if (m->async && chance(m, m->array ? 3 : 4)) fprintf(f, "unrolls: parallel, ");
+    if (m->async && chance(m, m->array ? 3 : 4))
+        fprintf(f, "unrolls: %s, ", m->array && chance(m, 3) ? "[parallel, whole]" : "parallel");
     if (chance(m, 8)) fprintf(f, "min_tile: 2, ");
     bool multiple = chance(m, m->cluster ? 8 : 6);
     if (multiple) fprintf(f, "tile_multiple: %" PRId64 ", ", pick(m, 2, 3));

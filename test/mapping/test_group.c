@@ -284,6 +284,7 @@ static const struct mistake {
     {"{oy: 4, ox: 4}", "{oy: 4, ox: 5}",
      "map.yaml:10:91: error: the loops over 'columns' have 20 parts together, it has 16 places\n"},
     {"{oy: 4, ox: 4}", "{oy: 4, oc: 4}", "map.yaml:10:87: error: 'unroll' names 'oc' twice\n"},
+    {"{oy: 4, ox: 4}", "{oy: 4, oc/2: 4}", "map.yaml:10:93: error: 'oc' is divided, so it has no parts\n"},
     {"{conv1: {ic: 4}}", "{conv2: {ic: 4}}",
      "map.yaml:11:26: error: 'conv2' drives the group: its reductions are cut by levels\n"},
     {"{conv1: {ic: 4}}", "{conv1: {oy: 4}}", "map.yaml:11:26: error: 'oy' does not reduce\n"},

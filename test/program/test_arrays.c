@@ -97,3 +97,17 @@ TEST(every_dimension_divides_what_lies_over_it)
     CHECK_EQ(cycles_of("[oc, oy, ox]"), 2 * 1 * 2 * 36);
     CHECK_EQ(cycles_of(""), 2 * 1 * 2 * 36); /* the longest parallel loops */
 }
+
+TEST(a_loop_is_divided_over_several_dimensions)
+{
+    CHECK_EQ(cycles_of("{rows: [oc/2, oy], columns: oc}"), 2 * 1 * 3 * 36); /* 2 x 3 over 4, and 4 over 6 */
+    CHECK_EQ(cycles_of("{columns: oc, rows: [oy, oc/2]}"), 2 * 1 * 3 * 36);
+    CHECK_EQ(cycles_of("{rows: oc/3, columns: oc}"), 9 * 36);     /* three groups, the last of two points */
+    CHECK_EQ(cycles_of("{rows: oc/7, columns: oc}"), 2 * 9 * 36); /* 7 over 4, and 2 */
+    CHECK_EQ(cycles_of("{columns: oc/7, rows: oc}"), 2 * 9 * 36); /* 7 over 6, and 2 over 4 */
+    CHECK_EQ(cycles_of("{rows: oc/2}"), 4 * 9 * 36);              /* the pairs one after the other */
+    CHECK_EQ(cycles_of("{rows: oc/2, columns: oc/2, depth: oc}"), 9 * 36);
+    CHECK_EQ(cycles_of("{rows: oc/2, columns: oc/3, depth: oc}"), 9 * 36); /* 2, 3 and 2 groups of 6 */
+    CHECK_EQ(cycles_of("{columns: oc/3, depth: oc/2}"), 2 * 9 * 36);       /* and 2 after each other */
+    CHECK_EQ(cycles_of("{rows: ic/2, columns: [ic, ky, kx]}"), 3 * 8 * 9); /* 2 over 4, 18 over 6 */
+}

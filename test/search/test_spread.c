@@ -44,18 +44,18 @@ TEST(every_loop_lies_over_some_dimension)
 {
     tw_spread first;
     /* m, n and k over rows or columns; what changes their places is the same on a square. */
-    CHECK_EQ(frames_of("matmul:8x9x10", "any", "[4, 5]", &first), 8);
-    CHECK_EQ(frames_of("matmul:8x9x10", "any", "[4, 4]", &first), 4);
-    CHECK_EQ(frames_of("matmul:8x9x10", "parallel", "[4, 5]", &first), 4);
-    CHECK_EQ(frames_of("matmul:8x9x10", "parallel", "[4, 4]", &first), 2);
-    CHECK_EQ(frames_of("matmul:8x9x10", "any", "{lanes: 4}", &first), 1);
-    CHECK_EQ(frames_of("matmul:8x9x10", "any", "{a: 2, b: 3, c: 4}", &first), 27);
-    CHECK_EQ(frames_of("matmul:8x9x10", "any", "{a: 2, b: 2, c: 2}", &first), 5); /* of three, sets in any number */
-    CHECK_EQ(frames_of("matmul:8x9x10", "any", "{a: 2, b: 2, c: 4}", &first), 14);
+    CHECK_EQ(frames_of("matmul:8x9x10", "whole", "[4, 5]", &first), 8);
+    CHECK_EQ(frames_of("matmul:8x9x10", "whole", "[4, 4]", &first), 4);
+    CHECK_EQ(frames_of("matmul:8x9x10", "[parallel, whole]", "[4, 5]", &first), 4);
+    CHECK_EQ(frames_of("matmul:8x9x10", "[parallel, whole]", "[4, 4]", &first), 2);
+    CHECK_EQ(frames_of("matmul:8x9x10", "whole", "{lanes: 4}", &first), 1);
+    CHECK_EQ(frames_of("matmul:8x9x10", "whole", "{a: 2, b: 3, c: 4}", &first), 27);
+    CHECK_EQ(frames_of("matmul:8x9x10", "whole", "{a: 2, b: 2, c: 2}", &first), 5); /* of three, sets in any number */
+    CHECK_EQ(frames_of("matmul:8x9x10", "whole", "{a: 2, b: 2, c: 4}", &first), 14);
     /* A loop of one point makes no difference. */
-    CHECK_EQ(frames_of("matmul:8x1x10", "any", "[4, 5]", &first), 4);
+    CHECK_EQ(frames_of("matmul:8x1x10", "whole", "[4, 5]", &first), 4);
     /* More spreads than frames: 4^6 of a convolution. */
-    CHECK_EQ(frames_of("conv:4x9x9,out=5,kernel=3", "any", "{a: 2, b: 3, c: 4, d: 5}", &first), TW_MOST_SPREADS);
+    CHECK_EQ(frames_of("conv:4x9x9,out=5,kernel=3", "whole", "{a: 2, b: 3, c: 4, d: 5}", &first), TW_MOST_SPREADS);
 }
 
 TEST(the_first_frame_takes_the_fewest_passes)

@@ -111,6 +111,7 @@ static void operator_is_in_two_groups(joint_hand *h)
     h->in.n_groups = 2;
 }
 static void dimension_is_unknown(joint_hand *h) { h->op.over.dim[0] = 2; }
+static void share_is_of_no_dimension(joint_hand *h) { h->op.over.share[0][2] = 2; }
 static void cut_is_of_no_loop(joint_hand *h) { h->cut.loop = 3; }
 static void no_memory_holds_the_weights(joint_hand *h)
 {
@@ -319,6 +320,7 @@ TEST(every_damage_is_named)
         {part_is_too_large, "group 'g': its part 0..3 is none of a loop of 'matmul'"},
         {operator_is_in_two_groups, "operator 'matmul' is in 2 groups"},
         {dimension_is_unknown, "group 'g': 'matmul' has loop 'm' over a dimension that 'mac' does not have"},
+        {share_is_of_no_dimension, "group 'g': 'matmul' has loop 'm' over a dimension that 'mac' does not have"},
         {cut_is_of_no_loop, "group 'g': cut 0 is of no loop of 'matmul'"},
         {no_memory_holds_the_weights, "group 'g': no memory of 'mac' holds 'w' of 'matmul'"},
         {mapping_cuts_otherwise,

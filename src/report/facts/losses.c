@@ -89,9 +89,10 @@ static tw_status look_along(const runs *r, int d, tw_arena *arena, tw_loss *loss
     tw_text text = {0};
     loss->points = 1;
     for (int l = 0; l < r->op->n_loops; l++) {
-        if (r->over->dim[l] != d + 1) continue;
-        loss->points *= r->len[l];
-        if (r->len[l] > 1) tw_text_printf(&text, "%s%s", text.len > 0 ? " " : "", r->op->loop[l].name);
+        int64_t units = tw_spread_units(r->over, l, d, r->len[l]);
+        loss->points *= units;
+        if (units > 1) tw_text_printf(&text, "%s%s", text.len > 0 ? " " : "", r->op->loop[l].name);
+        if (units > 1 && r->over->share[l][d] > 0) tw_text_printf(&text, "/%" PRId32, r->over->share[l][d]);
     }
     loss->loops = tw_arena_strndup(arena, text.len > 0 ? text.bytes : "", text.len);
     tw_text_release(&text);
@@ -116,6 +117,25 @@ static int64_t passes_of(const runs *r)
     return r->lanes ? tw_lane_passes(r->lanes, &box) : tw_spread_passes(r->over, r->op, &r->cost->array, r->len);
 }
 
+/* Points of a loop with those that its last group does not have, where it is divided. */
+static int64_t whole_groups(const runs *r, int l)
+{
+    int64_t points = 1;
+    for (int d = -1; d < r->cost->array.n_dims; d++) points *= tw_spread_units(r->over, l, d, r->len[l]);
+    return points;
+}
+
+/* Slots with whole groups of the loops that have their first share over dimension d. */
+static marks fill_groups(const runs *r, int d, marks slots)
+{
+    for (int l = 0; l < r->op->n_loops; l++) {
+        bool first = r->over->share[l][d] > 0;
+        for (int e = 0; e < d; e++) first &= r->over->share[l][e] == 0;
+        if (first) slots = slots / r->len[l] * whole_groups(r, l);
+    }
+    return slots;
+}
+
 /* Dimension by dimension. */
 static tw_status fill_array(ladder *l, const runs *r, tw_arena *arena)
 {
@@ -126,7 +146,7 @@ static tw_status fill_array(ladder *l, const runs *r, tw_arena *arena)
         tw_loss loss = {.kind = TW_LOSS_FILL, .dimension = array->dim[d], .size = array->size[d]};
         TW_TRY(look_along(r, d, arena, &loss));
         loss.passes = passes_along(r, d, loss.points);
-        marks wider = slots / loss.points * loss.passes * loss.size;
+        marks wider = fill_groups(r, d, slots) / loss.points * loss.passes * loss.size;
         climb_within(l, r, (wider - slots) * r->worth * r->n_whole, loss);
         slots = wider;
         all *= loss.size;
