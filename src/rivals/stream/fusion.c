@@ -69,6 +69,9 @@ static tw_status find_anchor(const finder *f, const tw_hda_group *g, int none, i
         if (at < 0)
             return tw_diag_error(f->diag, g->intra[c].loc, "no layer of the workload is called '%s'",
                                  g->intra[c].layer ? g->intra[c].layer : "");
+        if (!has_layer(f, g, at))
+            return tw_diag_error(f->diag, g->intra[c].loc, "'%s' is no layer of group '%s'", g->intra[c].layer,
+                                 g->name);
         *out = at > *out || c == 0 ? at : *out;
     }
     return TW_OK;
