@@ -2,6 +2,7 @@
 #include "network.h"
 #include "advice.h"
 #include "busy.h"
+#include "cache_network.h"
 #include "fence.h"
 #include "finish.h"
 #include "limit.h"
@@ -29,7 +30,7 @@ typedef struct net_session {
     tw_context *ctx;
     const tw_machine *machine; /* NULL: none was asked for */
     const tw_network *network; /* as it suits the machine  */
-    int n_plans;
+    int n_plans, n_cached;
     const tw_network_plan *plan[1 + CLI_MAX_CORES]; /* the machine's, then those of further cores */
     data_list data, known;                          /* of inputs, for a run; those that shapes depend on */
     const tw_network_verdict *verdict;              /* NULL: not run                               */
@@ -92,6 +93,29 @@ static bool show(void *user, const tw_network_progress *now)
 
 /* ---- plans ---- */
 
+static tw_status search_anew(net_session *s, const network_question *asked, const tw_network_plan **out)
+{
+    s->doing = "planning";
+    progress_begin(&s->progress, s->ctx, NULL, s->options->quiet);
+    tw_status status = tw_network_search(s->ctx, asked->network, asked->machine, asked->how, out);
+    progress_end(&s->progress);
+    limit_apply(s->ctx, s->options->search.time_limit);
+    return status;
+}
+
+/* From the cache, or anew. */
+static tw_status find_plan(net_session *s, const network_question *asked, const tw_network_plan **out)
+{
+    cache_slot slot;
+    cache_network_slot_init(&slot, asked);
+    bool cached = cache_network_load(&slot, asked, out);
+    tw_status status = cached ? TW_OK : search_anew(s, asked, out);
+    if (status == TW_OK && !cached && !progress_was_stopped()) cache_network_store(&slot, asked, *out);
+    s->n_cached += cached;
+    cache_slot_release(&slot);
+    return status;
+}
+
 static tw_status search(net_session *s, const tw_network *network, const tw_machine *machine,
                         const tw_network_plan **out)
 {
@@ -105,12 +129,7 @@ static tw_status search(net_session *s, const tw_network *network, const tw_mach
     }
     layers.groups = !s->options->layers;
     layers.time_limit = limit_of_search(s->options->search.time_limit, 1.0 / s->n_to_plan--);
-    s->doing = "planning";
-    progress_begin(&s->progress, s->ctx, NULL, s->options->quiet);
-    tw_status status = tw_network_search(s->ctx, network, machine, &how, out);
-    progress_end(&s->progress);
-    limit_apply(s->ctx, s->options->search.time_limit);
-    return status;
+    return find_plan(s, &(network_question){s->options, s->ctx, network, machine, &how}, out);
 }
 
 /* What would help. Without a limit of the user's it has one of its own: every change is a plan of the whole network. */
@@ -755,6 +774,8 @@ static int report(net_session *s)
     code = prints ? EXIT_DONE : s->options->plot.file ? write_plot(s) : write_files(s);
     if (code == EXIT_DONE && !s->options->dump) code = write_trace(s);
     limit_apply(s->ctx, 0); /* whatever there is is printed */
+    if (s->n_cached > 0 && !s->options->quiet)
+        fprintf(stderr, "tilewright: (from the cache; --no-cache searches anew)\n");
     if (code == EXIT_DONE) code = print(s);
     return code == EXIT_DONE ? judge(s) : code;
 }

@@ -178,8 +178,10 @@ static void print_space(const tw_plan *plan, tw_line *line)
     else
         tw_snprintf(text, sizeof text, "proven: of %.2g", s->space);
     snprintf(text + strlen(text), sizeof text - strlen(text),
-             " mappings (runs x cores x shares x tiles x what stays) none is better; docs/design/cores.md has the "
-             "space");
+             " mappings (%s) none is better; docs/design/%s.md has the space",
+             s->n_cores > 1 ? "runs x cores x shares x tiles x what stays"
+                            : "groups x tiles x buffers x slides x what stays",
+             s->n_cores > 1 ? "cores" : "fuse");
     tw_fact_put(line, TW_PLAIN, "", text);
 }
 
