@@ -167,6 +167,7 @@ static tw_status ask(trial *t, asked *one)
     tw_network_search_options options = *t->options;
     tw_search_options search = *t->options->search;
     if (!own) return TW_ERR_NOMEM;
+    tw_deadline_follow(&own->deadline, t->deadline);
     search.time_limit = 0;
     options.search = &search;
     options.progress = hear;

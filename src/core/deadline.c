@@ -19,8 +19,15 @@ void tw_deadline_init(tw_deadline *deadline, double seconds, const tw_deadline *
     static const double most_seconds = 4e9;
     bool limited = seconds > 0 && seconds < most_seconds;
     deadline->outer = outer;
+    deadline->quiet = false;
     atomic_init(&deadline->end_ns, limited ? tw_deadline_now() + (int64_t)(seconds * 1e9) : TW_DEADLINE_NEVER);
     atomic_init(&deadline->interrupted, false);
+}
+
+void tw_deadline_follow(tw_deadline *deadline, const tw_deadline *outer)
+{
+    tw_deadline_init(deadline, 0, outer);
+    deadline->quiet = true;
 }
 
 tw_ending tw_deadline_ending(const tw_deadline *deadline)
@@ -39,8 +46,10 @@ tw_ending tw_deadline_ending(const tw_deadline *deadline)
 double tw_deadline_left(const tw_deadline *deadline)
 {
     int64_t end = TW_DEADLINE_NEVER;
-    for (const tw_deadline *c = deadline; c; c = c->outer)
+    for (const tw_deadline *c = deadline; c; c = c->quiet ? NULL : c->outer) {
+        if (c->quiet && tw_deadline_is_over(c->outer)) return 0;
         end = tw_min(end, atomic_load_explicit(&c->end_ns, memory_order_relaxed));
+    }
     if (end == TW_DEADLINE_NEVER) return INFINITY;
     return 1e-9 * (double)tw_max(0, end - tw_deadline_now());
 }

@@ -15,6 +15,7 @@ typedef struct tw_deadline {
     const struct tw_deadline *outer; /* this one is over when the outer one is; NULL: stands alone           */
     _Atomic int64_t end_ns;          /* of CLOCK_MONOTONIC                                                   */
     atomic_bool interrupted;         /* may be set from another thread or a signal handler                   */
+    bool quiet;                      /* nobody is told beforehand when the outer one ends                    */
 } tw_deadline;
 
 /* Nanoseconds of CLOCK_MONOTONIC, and seconds from an instant to now. */
@@ -23,6 +24,9 @@ double tw_deadline_since(int64_t start_ns);
 
 /* Ends so many seconds from now, 0 or less: never by itself; and with `outer`, which may be NULL. */
 void tw_deadline_init(tw_deadline *deadline, double seconds, const tw_deadline *outer);
+/* Over when the outer one is, but until then as if it never ended: for work that has to be what it is without a limit, and is thrown
+ * away if it is not finished. */
+void tw_deadline_follow(tw_deadline *deadline, const tw_deadline *outer);
 /* Why it is over: TW_END_TIME or TW_END_STOPPED; TW_END_DONE: it is not. Takes some tens of nanoseconds. */
 tw_ending tw_deadline_ending(const tw_deadline *deadline);
 /* Seconds until it ends by itself, at least 0; INFINITY: never. */

@@ -41,6 +41,22 @@ TEST(a_short_deadline_ends_before_the_outer_one)
     CHECK(!tw_deadline_is_over(&outer));
 }
 
+TEST(a_deadline_that_follows_tells_nobody_before_the_end)
+{
+    tw_deadline outer, quiet, inner;
+    tw_deadline_init(&outer, 1000, NULL);
+    tw_deadline_follow(&quiet, &outer);
+    tw_deadline_init(&inner, 5000, &quiet);
+    CHECK(isinf(tw_deadline_left(&quiet)) && tw_deadline_seconds(&quiet, 0) == 0);
+    CHECK(tw_deadline_left(&inner) > 4000); /* a share of its own is told */
+    CHECK(!tw_deadline_is_over(&quiet) && !tw_deadline_is_over(&inner));
+    tw_deadline_init(&outer, 1e-9, NULL);
+    while (tw_deadline_now() <= atomic_load(&outer.end_ns)) continue;
+    CHECK_EQ(tw_deadline_ending(&inner), TW_END_TIME);
+    CHECK(tw_deadline_left(&quiet) == 0 && tw_deadline_left(&inner) == 0);
+    CHECK(tw_deadline_seconds(&quiet, 0) > 0);
+}
+
 TEST(a_pulse_looks_now_and_then)
 {
     tw_deadline over;
