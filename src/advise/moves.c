@@ -285,8 +285,12 @@ static void add_spread(list *l, int level, const tw_spread *over)
 /* Dimensions a and b exchanged. */
 static void add_exchanged(list *l, int level, tw_spread over, int a, int b)
 {
-    for (int i = 0; i < l->p->op->n_loops; i++)
+    for (int i = 0; i < l->p->op->n_loops; i++) {
+        int32_t share = over.share[i][a];
         over.dim[i] = (int8_t)(over.dim[i] == a + 1 ? b + 1 : over.dim[i] == b + 1 ? a + 1 : over.dim[i]);
+        over.share[i][a] = over.share[i][b];
+        over.share[i][b] = share;
+    }
     add_spread(l, level, &over);
 }
 
@@ -301,6 +305,7 @@ static void list_spreads(list *l)
         for (int d = 0; d < array->n_dims; d++) {
             tw_spread over = now;
             over.dim[i] = (int8_t)(d + 1);
+            memset(over.share[i], 0, sizeof over.share[i]); /* the whole loop */
             if (now.dim[i] != d + 1) add_spread(l, level, &over);
         }
     for (int a = 0; a < array->n_dims; a++)

@@ -8,7 +8,7 @@
 /* Which loops lie over which dimension of an array. Several may lie over one: they fill it together. A loop may be divided: some
  * neighbouring points of it, its share, lie over one dimension, as many of these groups as there are over another. */
 typedef struct tw_spread {
-    int8_t dim[TW_MAX_LOOPS];                 /* number + 1, 0: none; of a divided loop: of what its shares leave  */
+    int8_t dim[TW_MAX_LOOPS]; /* number + 1, 0: none; of a divided loop: of what its shares leave  */
     int32_t share[TW_MAX_LOOPS][TW_MAX_DIMS]; /* points of the loop over each dimension, 0: it has no share there */
 } tw_spread;
 

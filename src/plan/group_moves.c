@@ -350,12 +350,14 @@ static tw_status list_spreads(const lister *l, int k)
     for (int i = 0; i < op->n_loops; i++) {
         if (member->parts[i] > 0) return TW_OK; /* lanes have a share each: that is no small change */
         if (now.dim[i] > 0) swapped.dim[i] = (int8_t)(now.dim[i] % n_dims + 1);
+        for (int d = 0; d < n_dims; d++) swapped.share[i][(d + 1) % n_dims] = now.share[i][d];
     }
     if (n_dims > 1) TW_TRY(put_spread(l, k, &cost->array, &now, &swapped));
     for (int i = 0; i < op->n_loops; i++)
         for (int d = 0; d <= n_dims && op->loop[i].extent > 1; d++) {
             tw_spread then = now;
             then.dim[i] = (int8_t)d;
+            memset(then.share[i], 0, sizeof then.share[i]); /* the whole loop */
             if (d != now.dim[i]) TW_TRY(put_spread(l, k, &cost->array, &now, &then));
         }
     return TW_OK;

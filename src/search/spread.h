@@ -7,7 +7,8 @@
  *
  * and passes are all that a spread decides about. Executions that take less never end a program later. So the best of the spreads
  * in which every loop that may lie over the array does is the best of all, and D dimensions and n loops make D^n frames. Of
- * dimensions of one size those that are used come first: the others mirror them.
+ * dimensions of one size those that are used come first: the others mirror them. That is about loops that lie over one dimension each;
+ * for those that are divided over several layout.h has a frame of its own.
  *
  * A mapping says less where that is the same for its tiles: a loop that fills no pass better is left out, and what is the default then
  * is not said at all. */

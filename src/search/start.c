@@ -139,8 +139,7 @@ static int64_t units_read(const start *b, int o)
 static int64_t count_blocks(const start *b)
 {
     int64_t n = tw_cdiv(b->beside, tw_max(1, b->beside_block));
-    for (int d = 0; d < b->n_dims; d++)
-        n = tw_sat_mul(n, tw_cdiv(b->points[d], b->passes[d] * b->v->f->size[d]));
+    for (int d = 0; d < b->n_dims; d++) n = tw_sat_mul(n, tw_cdiv(b->points[d], b->passes[d] * b->v->f->size[d]));
     return n;
 }
 

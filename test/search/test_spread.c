@@ -50,7 +50,8 @@ TEST(every_loop_lies_over_some_dimension)
     CHECK_EQ(frames_of("matmul:8x9x10", "[parallel, whole]", "[4, 4]", &first), 2);
     CHECK_EQ(frames_of("matmul:8x9x10", "whole", "{lanes: 4}", &first), 1);
     CHECK_EQ(frames_of("matmul:8x9x10", "whole", "{a: 2, b: 3, c: 4}", &first), 27);
-    CHECK_EQ(frames_of("matmul:8x9x10", "whole", "{a: 2, b: 2, c: 2}", &first), 5); /* of three, sets in any number */
+    CHECK_EQ(frames_of("matmul:8x9x10", "whole", "{a: 2, b: 2, c: 2}", &first),
+             5); /* of three, sets in any number */
     CHECK_EQ(frames_of("matmul:8x9x10", "whole", "{a: 2, b: 2, c: 4}", &first), 14);
     /* A loop of one point makes no difference. */
     CHECK_EQ(frames_of("matmul:8x1x10", "whole", "[4, 5]", &first), 4);
