@@ -44,6 +44,7 @@ typedef struct net_session {
     tw_remedy hint[NET_HINTS]; /* for the first screen: of the layer that takes longest */
     char *hint_change[NET_HINTS];
     int n_hints;
+    bool asked_hints;   /* none then: nothing helps */
     output_batch files; /* written, but not under their names yet */
     bool left_out[8];   /* of the files below: there was no time for it, or one machine has no table of costs */
 } net_session;
@@ -340,7 +341,7 @@ static tw_network_document document_of(const net_session *s)
                                  .n_remedies = s->n_remedies,
                                  .remedy = s->remedy,
                                  .n_hints = s->n_hints,
-                                 .hint = s->n_hints > 0 ? s->hint : NULL};
+                                 .hint = s->asked_hints ? s->hint : NULL};
 }
 static tw_status print_html_file(net_session *s, FILE *out)
 {
@@ -601,6 +602,7 @@ static tw_status find_layer_hints(net_session *s)
     int slowest = slowest_layer(s->plan[0]), n;
     const tw_remedy *found;
     tw_search_options search = s->options->search;
+    s->asked_hints = slowest >= 0;
     if (slowest < 0) return TW_OK;
     tw_layer_info layer = tw_network_plan_layer(s->plan[0], slowest);
     tw_search_options_aim(s->machine, &search);
@@ -647,6 +649,7 @@ static tw_status find_hints(net_session *s)
     const cli_options *o = s->options;
     bool shown = o->print.brief && !o->json && !o->quiet && !o->plot.file;
     if (o->explain || progress_was_stopped() || !(shown || o->folder)) return TW_OK;
+    s->asked_hints = true;
     return tw_network_plan_totals(s->plan[0])->n_programs > 0 ? find_program_hints(s) : find_layer_hints(s);
 }
 
@@ -662,7 +665,7 @@ static tw_status print_it(net_session *s, FILE *out)
     tw_print_options how = o->print;
     how.remedy = s->summed;
     how.n_remedies = s->n_remedies;
-    how.hint = s->n_hints > 0 ? s->hint : NULL;
+    how.hint = s->asked_hints ? s->hint : NULL;
     how.n_hints = s->n_hints;
     return tw_network_print_text(s->ctx, s->plan[0], s->verdict, &how, out);
 }
