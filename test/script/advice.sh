@@ -105,12 +105,13 @@ tw, network, machine = sys.argv[1:]
 n = 0
 for i, r in enumerate(json.load(open("asked/plan.json"))["remedies"], 1):
     mapping, changed = f"asked/advice/{i:02d}-mapping.yaml", f"asked/advice/{i:02d}-machine.yaml"
-    if r["untried"] or not r["feasible"] or r["gain"] <= 0: continue
+    if not os.path.exists(mapping): continue
     run = subprocess.run([tw, "eval", network, "-m", changed if os.path.exists(changed) else machine, "--mapping", mapping, "--dim=batch=1", "--json"],
                          capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     got = json.loads(run.stdout)["totals"]["cycles"]
     assert got == r["value"], f"{i}, {r}: promised {r['value']}, gives {got}"
+    assert r["gain"] > 0, r
     n += 1
 print(n)
 EOF
