@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMNS = 32, NAME = 12, MOST = 16 };
+enum { COLUMNS = 24, NAME = 12, MOST = 16 };
 
 typedef struct curve {
     int64_t most[COLUMNS]; /* units in each stretch of time */
@@ -58,7 +58,7 @@ static void print_curve(const tw_plan *plan, int memory, tw_line *line)
     char picture[4 * COLUMNS + 1] = "", of[40] = "";
     for (int i = 0; i < COLUMNS; i++) strcat(picture, block[tw_cdiv(8 * c.most[i], tw_max(1, c.peak))]);
     if (use->size != TW_UNLIMITED) snprintf(of, sizeof of, " of %s", TW_GROUPED(use->size));
-    tw_line_printf(line, 2, TW_PLAIN, "%-*.*s %s %s%s from %s on", NAME, NAME, use->memory, picture,
+    tw_line_printf(line, 2, TW_PLAIN, "%-*.*s %s %s%s from %s", NAME, NAME, use->memory, picture,
                    TW_GROUPED(c.peak), of, TW_GROUPED(c.peak_cycle));
     tw_line_end(line);
 }
@@ -69,7 +69,7 @@ void tw_memory_curves_print(const tw_plan *plan, tw_line *line)
     for (int m = 0; m < plan->joint->program->platform->n_memories; m++) {
         if (plan->joint->memory[m].peak_live == 0) continue;
         if (n++ == 0) {
-            tw_line_put(line, 2, TW_DIM, "memory       in use over time                  most at once");
+            tw_line_put(line, 2, TW_DIM, "memory       in use over time         most at once, from which cycle on");
             tw_line_end(line);
         }
         if (n <= MOST) print_curve(plan, m, line);

@@ -1,7 +1,7 @@
 /* src/report/text/memory_curve.h - how full the memories of a plan of groups are over time, a line each.
  *
  *     in use over time, of the most at once
- *     a.sram  ▃▅▇███████████████████▇▅▁  5'004 of 81'920 from cycle 798 on */
+ *     a.sram  ▃▅▇███████████████████▇▅▁  5'004 of 81'920 from 798 */
 #ifndef TW_REPORT_TEXT_MEMORY_CURVE_H
 #define TW_REPORT_TEXT_MEMORY_CURVE_H
 #include "plan/plan.h"
