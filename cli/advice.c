@@ -107,8 +107,8 @@ void advice_say(const advice *a, FILE *out)
     bool mapped = has_mapping(a, 0);
     fprintf(out, "and what helps, in the order of the table, in ");
     visible_print(a->folder, out);
-    fprintf(out, "/advice;\nto follow the first%s:\n  tilewright %s ", mapped && !a->of_network ? "" : ", with the same options",
-            mapped ? "eval" : "plan");
+    fprintf(out, "/advice;\nto follow the first%s:\n  tilewright %s ",
+            mapped && !a->of_network ? "" : ", with the same options", mapped ? "eval" : "plan");
     visible_print(a->workload, out);
     fprintf(out, " \\\n    -m ");
     visible_print(first->machine ? a->folder : a->machine, out);

@@ -137,7 +137,7 @@ static tw_status search(net_session *s, const tw_network *network, const tw_mach
 static tw_status find_remedies(net_session *s)
 {
     static const double of_found = 30, of_given = 10; /* seconds */
-    static const tw_remedy nothing = {0}; /* not NULL: somebody asked */
+    static const tw_remedy nothing = {0};             /* not NULL: somebody asked */
     tw_search_options layers = s->options->search;
     tw_network_search_options how = {
         .size = sizeof how, .search = &layers, .keep_space = s->options->space_given, .progress = show, .user = s};
