@@ -583,9 +583,10 @@ static void print_op(const tw_model *model, const tw_op *op, tw_text *out)
 /* Layers of networks are called by their operators, whose names may have more in them than that of a workload. */
 static void print_name(const char *name, tw_text *out)
 {
-    enum { LONGEST = 126 };
-    tw_text_printf(out, "workload: %s", tw_is_alpha(*name) || *name == '_' ? "" : "_");
-    for (int i = 0; name[i] && i < LONGEST; i++) {
+    enum { LONGEST = 127 };
+    bool begins = tw_is_alpha(*name) || *name == '_';
+    tw_text_printf(out, "workload: %s", begins ? "" : "_");
+    for (int i = 0; name[i] && i < LONGEST - !begins; i++) {
         bool plain = tw_is_alnum(name[i]) || strchr("_.-", name[i]);
         tw_text_printf(out, "%c", plain ? name[i] : '_');
     }
