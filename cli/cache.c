@@ -5,7 +5,7 @@
  * that was edited), and whoever forges one deceives only himself: the mapping is checked and simulated again, and what
  * the entry says that it costs is dropped with it when the simulation says something else. */
 #include "cache.h"
-#include "memo.h"
+#include "cache_entry.h"
 #include "output.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FORMAT = 3, ENTRY_MAX = 1 << 26, HASH_DIGITS = 32 };
+enum { FORMAT = 4, ENTRY_MAX = 1 << 26, HASH_DIGITS = 32 };
 static const char title[] = "# tilewright cache\n", sum_mark[] = "# sum ";
 
 static void hash(const char *bytes, size_t n, char out[HASH_DIGITS + 1])
@@ -82,8 +82,9 @@ static void ask_program(FILE *out)
 }
 
 /* Without what decides only how fast the answer comes: threads, the time limit (what it cut short is not kept). */
-static void ask_options(const tw_search_options *s, FILE *out)
+void cache_ask_options(const tw_search_options *s, FILE *out)
 {
+    ask_program(out);
     for (int i = 0; i < s->n_objectives; i++)
         fprintf(out, "objective %d %a %s\n", (int)s->objective[i].measure, s->within ? s->within[i] : 0,
                 s->objective[i].at ? s->objective[i].at : "");
@@ -100,8 +101,7 @@ static void ask_options(const tw_search_options *s, FILE *out)
 /* Everything is asked as it was read, not as its file has it now: that may be another one already. */
 static bool ask(const session *s, FILE *out)
 {
-    ask_program(out);
-    ask_options(&s->search, out);
+    cache_ask_options(&s->search, out);
     if (tw_model_print_to(s->ctx, s->model, out) != TW_OK) return false;
     if (tw_machine_print_to(s->ctx, s->machine, out) != TW_OK) return false;
     const char *limits = s->limits ? tw_limits_text(s->limits) : NULL;
@@ -109,29 +109,32 @@ static bool ask(const session *s, FILE *out)
     return true;
 }
 
-static bool is_wanted(const cli_options *o)
+bool cache_is_wanted(const cli_options *o)
 {
     const char *never = getenv("TILEWRIGHT_NO_CACHE");
     return !o->no_cache && !o->search.pareto && !(never && *never);
 }
 
+void cache_slot_name(cache_slot *slot, memo *question, bool asked)
+{
+    char digits[HASH_DIGITS + 1];
+    if (memo_close(question) && asked) {
+        hash(question->bytes, question->n, digits);
+        slot->folder = folder_of_user();
+        if (asprintf(&slot->name, "%s.yaml", digits) < 0) slot->name = NULL;
+    }
+    slot->question = question->bytes;
+    slot->n_question = question->n;
+    if (!slot->folder || !slot->name) cache_slot_release(slot);
+}
+
 void cache_slot_init(cache_slot *slot, const session *s)
 {
-    *slot = (cache_slot){0};
-    char digits[HASH_DIGITS + 1];
     memo question;
-    if (is_wanted(s->options) && memo_open(&question)) {
-        bool asked = ask(s, question.stream);
-        if (memo_close(&question) && asked) {
-            hash(question.bytes, question.n, digits);
-            slot->folder = folder_of_user();
-            if (asprintf(&slot->name, "%s.yaml", digits) < 0) slot->name = NULL;
-        }
-        slot->question = question.bytes;
-        slot->n_question = question.n;
-    }
+    *slot = (cache_slot){0};
+    if (cache_is_wanted(s->options) && memo_open(&question))
+        cache_slot_name(slot, &question, ask(s, question.stream));
     tw_context_clear_messages(s->ctx);
-    if (!slot->folder || !slot->name) cache_slot_release(slot);
 }
 
 void cache_slot_release(cache_slot *slot)
@@ -152,15 +155,6 @@ typedef struct field {
     int n;    /* of an array              */
     int most; /* INT: the largest allowed */
 } field;
-
-/* A result with its tables. */
-typedef struct kept_result {
-    tw_search_result said;
-    tw_objective objective[CLI_MAX_OBJECTIVES];
-    double value[CLI_MAX_OBJECTIVES], within[CLI_MAX_OBJECTIVES], least[CLI_MAX_OBJECTIVES],
-        bounds[CLI_MAX_OBJECTIVES];
-    int64_t closed[TW_N_BOUNDS];
-} kept_result;
 
 /* clang-format off */
 #define FIELD(kind, member, most) {#member, kind, offsetof(kept_result, said.member), 1, most}
@@ -216,7 +210,7 @@ static void write_value(const field *f, const kept_result *result, int i, FILE *
     }
 }
 
-static void write_result(const kept_result *result, FILE *out)
+void cache_write_result(const kept_result *result, FILE *out)
 {
     for (int k = 0; k < N_FIELDS; k++) {
         fprintf(out, "#= %s", fields[k].name);
@@ -264,7 +258,7 @@ static char *read_field(char *at, const field *f, kept_result *result)
     return at + 1;
 }
 
-static char *read_result(char *at, kept_result *result)
+char *cache_read_result(char *at, kept_result *result)
 {
     for (int k = 0; k < N_FIELDS && at; k++) at = read_field(at, &fields[k], result);
     result->said.size = sizeof result->said;
@@ -280,7 +274,7 @@ static char *read_result(char *at, kept_result *result)
 
 /* ---- entries ---- */
 
-static void write_question(const cache_slot *slot, FILE *out)
+void cache_write_question(const cache_slot *slot, FILE *out)
 {
     fputs(title, out);
     for (const char *line = slot->question; *line;) {
@@ -295,7 +289,7 @@ static char *skip_question(const cache_slot *slot, char *entry)
 {
     memo question;
     if (!memo_open(&question)) return NULL;
-    write_question(slot, question.stream);
+    cache_write_question(slot, question.stream);
     bool same = memo_close(&question) && strncmp(entry, question.bytes, question.n) == 0;
     char *rest = same ? entry + question.n : NULL;
     free(question.bytes);
@@ -338,9 +332,8 @@ static void kept_results_release(kept_results *r)
 /* ---- groups: what their search said, in one line ---- */
 
 static const char groups_mark[] = "#g ";
-enum { MOST_CORES = 64 };
 
-static void write_groups(const tw_group_search *said, FILE *out)
+void cache_write_groups(const tw_group_search *said, FILE *out)
 {
     fprintf(
         out, "%s%d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %d %d",
@@ -349,7 +342,7 @@ static void write_groups(const tw_group_search *said, FILE *out)
     for (int i = 0; i < said->n_cores; i++) fprintf(out, " %" PRId64, said->alone[i]);
     for (int i = 0; i < said->n_ops; i++)
         fprintf(out, " %" PRId64 " %" PRId64, said->op_cycles[i], said->op_energy_fj[i]);
-    fprintf(out, " %s\n", said->bound_by ? said->bound_by : "");
+    fprintf(out, " %.0f %s\n", said->space, said->bound_by ? said->bound_by : "");
 }
 
 static char *read_long(char *at, int64_t *out)
@@ -360,47 +353,54 @@ static char *read_long(char *at, int64_t *out)
     return end > at && *end == ' ' ? end + 1 : NULL;
 }
 
-/* What follows the line; `alone` has room for MOST_CORES, the others for as many operators as the model has. */
-static char *read_groups(char *at, int64_t *alone, int64_t *op_cycles, int64_t *op_energy, int n_ops,
-                         tw_group_search *out)
+/* `said` has room for as many operators as there may be. */
+static char *read_numbers(char *at, int64_t number[11], int n_ops, kept_groups *said)
 {
-    int64_t number[11];
-    for (size_t i = 0; i < sizeof number / sizeof *number; i++) at = read_long(at, &number[i]);
-    if (!at || number[0] < 0 || number[0] >= TW_N_MEASURES || number[9] < 0 || number[9] > MOST_CORES ||
+    int64_t *cycles = said->op, *energy = said->op + n_ops;
+    for (int i = 0; i < 11; i++) at = read_long(at, &number[i]);
+    if (!at || number[0] < 0 || number[0] >= TW_N_MEASURES || number[9] < 0 || number[9] > CACHE_MOST_CORES ||
         number[10] < 0 || number[10] > n_ops)
         return NULL;
-    for (int64_t i = 0; i < number[9]; i++) at = read_long(at, &alone[i]);
-    for (int64_t i = 0; i < number[10]; i++) at = read_long(read_long(at, &op_cycles[i]), &op_energy[i]);
-    *out = (tw_group_search){.size = sizeof *out,
-                             .measure = (tw_measure)number[0],
-                             .cycles = number[1],
-                             .energy_fj = number[2],
-                             .layers_cycles = number[3],
-                             .layers_energy_fj = number[4],
-                             .bound = number[5],
-                             .n_simulated = number[6],
-                             .equal = number[7],
-                             .bound_waits = number[8] != 0,
-                             .n_cores = (int)number[9],
-                             .n_ops = (int)number[10],
-                             .op_cycles = op_cycles,
-                             .op_energy_fj = op_energy,
-                             .alone = alone};
-    at = at ? read_name(at, &out->bound_by) : NULL;
+    for (int64_t i = 0; i < number[9]; i++) at = read_long(at, &said->alone[i]);
+    for (int64_t i = 0; i < number[10]; i++) at = read_long(read_long(at, &cycles[i]), &energy[i]);
+    return at;
+}
+
+char *cache_read_groups(char *at, int n_ops, kept_groups *out)
+{
+    int64_t number[11], space;
+    if (strncmp(at, groups_mark, strlen(groups_mark)) != 0) return NULL;
+    if (!(out->op = calloc(2 * (size_t)n_ops + 1, sizeof *out->op))) return NULL;
+    at = read_long(read_numbers(at + strlen(groups_mark), number, n_ops, out), &space);
+    if (!at || space < 0) return NULL;
+    out->said = (tw_group_search){.size = sizeof out->said,
+                                  .measure = (tw_measure)number[0],
+                                  .cycles = number[1],
+                                  .energy_fj = number[2],
+                                  .layers_cycles = number[3],
+                                  .layers_energy_fj = number[4],
+                                  .bound = number[5],
+                                  .n_simulated = number[6],
+                                  .equal = number[7],
+                                  .bound_waits = number[8] != 0,
+                                  .n_cores = (int)number[9],
+                                  .n_ops = (int)number[10],
+                                  .op_cycles = out->op,
+                                  .op_energy_fj = out->op + n_ops,
+                                  .alone = out->alone,
+                                  .space = (double)space};
+    at = read_name(at, &out->said.bound_by);
     return at ? at + 1 : NULL;
 }
 
 static bool restore_groups(char *at, session *s, const char *path, const tw_plan **plan)
 {
     const tw_mapping *mapping;
-    int64_t alone[MOST_CORES];
-    int n = tw_model_n_ops(s->model);
-    int64_t *op = calloc(2 * (size_t)n + 1, sizeof *op);
-    tw_group_search said;
-    at = op ? read_groups(at + strlen(groups_mark), alone, op, op + n, n, &said) : NULL;
+    kept_groups groups = {0};
+    at = cache_read_groups(at, tw_model_n_ops(s->model), &groups);
     bool good = at && tw_mapping_parse(s->ctx, s->model, s->machine, path, at, &mapping) == TW_OK &&
-                tw_plan_restore_groups(s->ctx, s->model, s->machine, mapping, &said, plan) == TW_OK;
-    free(op);
+                tw_plan_restore_groups(s->ctx, s->model, s->machine, mapping, &groups.said, plan) == TW_OK;
+    free(groups.op);
     return good;
 }
 
@@ -408,35 +408,40 @@ static bool restore(char *at, session *s, const char *path, kept_results *r, con
 {
     const tw_mapping *mapping;
     if (strncmp(at, groups_mark, strlen(groups_mark)) == 0) return restore_groups(at, s, path, plan);
-    for (int i = 0; i < tw_model_n_ops(s->model) && at; i++) at = read_result(at, &r->all[i]);
+    for (int i = 0; i < tw_model_n_ops(s->model) && at; i++) at = cache_read_result(at, &r->all[i]);
     return at && tw_mapping_parse(s->ctx, s->model, s->machine, path, at, &mapping) == TW_OK &&
            tw_plan_restore(s->ctx, s->model, s->machine, mapping, r->said, plan) == TW_OK &&
            tw_plan_confirms(*plan);
 }
 
-bool cache_load(const cache_slot *slot, session *s, const tw_plan **plan)
+char *cache_read_entry(const cache_slot *slot, char **answer)
 {
     char *path = NULL, *entry = NULL;
     size_t n = 0;
+    if (slot->name && asprintf(&path, "%s/%s", slot->folder, slot->name) >= 0) entry = read_file(path, &n);
+    free(path);
+    *answer = entry && take_sum(entry, n) ? skip_question(slot, entry) : NULL;
+    return entry;
+}
+
+bool cache_load(const cache_slot *slot, session *s, const tw_plan **plan)
+{
+    char *answer, *entry = cache_read_entry(slot, &answer);
     kept_results results;
     bool room = kept_results_init(&results, tw_model_n_ops(s->model));
-    if (slot->name && room && asprintf(&path, "%s/%s", slot->folder, slot->name) >= 0) entry = read_file(path, &n);
-    char *answer = entry && take_sum(entry, n) ? skip_question(slot, entry) : NULL;
     const tw_plan *restored;
-    bool loaded = answer && restore(answer, s, path, &results, &restored);
+    bool loaded = answer && room && restore(answer, s, slot->name, &results, &restored);
     if (loaded) *plan = restored;
     tw_context_clear_messages(s->ctx); /* a mapping that is refused has nobody to complain to */
     kept_results_release(&results);
     free(entry);
-    free(path);
     return loaded;
 }
 
 /* A fused operator was not searched: its entry is empty, and nobody looks at it. */
-static kept_result result_of(const session *s, int op)
+kept_result cache_result_of(const tw_search_result *result)
 {
     kept_result kept = {0};
-    const tw_search_result *result = tw_plan_search_result(s->plan, op);
     if (!result) return kept;
     kept.said = *result;
     for (int i = 0; i < result->n_objectives && i < CLI_MAX_OBJECTIVES; i++) {
@@ -450,16 +455,21 @@ static kept_result result_of(const session *s, int op)
     return kept;
 }
 
+bool cache_is_lasting(tw_ending ending)
+{
+    return ending == TW_END_DONE || ending == TW_END_BUDGET || ending == TW_END_GAP;
+}
+
 /* Of groups that has no record: only a search without a limit is kept. Whether somebody ended it the caller knows. */
 static bool is_lasting(const session *s)
 {
     tw_group_search said;
     bool grouped = tw_plan_group_search(s->ctx, s->plan, &said) == TW_OK;
-    if (grouped) return s->search.time_limit <= 0 && said.n_cores <= MOST_CORES;
+    if (grouped) return s->search.time_limit <= 0 && said.n_cores <= CACHE_MOST_CORES;
     if (!tw_plan_search_result(s->plan, 0)) return false;
     for (int i = 0; i < tw_model_n_ops(s->model); i++) {
-        tw_ending ending = result_of(s, i).said.ending;
-        if (ending != TW_END_DONE && ending != TW_END_BUDGET && ending != TW_END_GAP) return false;
+        tw_ending ending = cache_result_of(tw_plan_search_result(s->plan, i)).said.ending;
+        if (!cache_is_lasting(ending)) return false;
     }
     return true;
 }
@@ -468,11 +478,11 @@ static bool write_entry(const cache_slot *slot, session *s, FILE *out)
 {
     tw_group_search said;
     bool grouped = tw_plan_group_search(s->ctx, s->plan, &said) == TW_OK;
-    write_question(slot, out);
-    if (grouped) write_groups(&said, out);
+    cache_write_question(slot, out);
+    if (grouped) cache_write_groups(&said, out);
     for (int i = 0; i < tw_model_n_ops(s->model) && !grouped; i++) {
-        const kept_result result = result_of(s, i);
-        write_result(&result, out);
+        const kept_result result = cache_result_of(tw_plan_search_result(s->plan, i));
+        cache_write_result(&result, out);
     }
     return tw_plan_print_mapping(s->ctx, s->plan, out) == TW_OK;
 }
@@ -488,7 +498,7 @@ static bool is_free(const cache_slot *slot)
     return is_file;
 }
 
-static void put_entry(const cache_slot *slot, const char *entry, size_t n)
+void cache_put_entry(const cache_slot *slot, const char *entry, size_t n)
 {
     char digits[HASH_DIGITS + 1];
     output_file file;
@@ -505,7 +515,7 @@ void cache_store(const cache_slot *slot, session *s)
     memo entry;
     if (!slot->name || !is_lasting(s) || !tw_plan_confirms(s->plan) || !memo_open(&entry)) return;
     bool written = write_entry(slot, s, entry.stream);
-    if (memo_close(&entry) && written) put_entry(slot, entry.bytes, entry.n);
+    if (memo_close(&entry) && written) cache_put_entry(slot, entry.bytes, entry.n);
     tw_context_clear_messages(s->ctx);
     free(entry.bytes);
 }

@@ -63,7 +63,9 @@ static int convert(const cli_options *o, tw_context *ctx)
     if (status != TW_OK) return code;
     FILE *out = output_open();
     if (!out) return status_exit(ctx, TW_ERR_NOMEM);
-    return finish_output(&(finish){.ctx = ctx}, out, print(o, ctx, rival, out));
+    status = print(o, ctx, rival, out);
+    if (status == TW_OK) (void)status_exit(ctx, TW_OK); /* prints what ours does not say */
+    return finish_output(&(finish){.ctx = ctx}, out, status);
 }
 
 int cmd_convert(int argc, char **argv)

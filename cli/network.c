@@ -2,6 +2,7 @@
 #include "network.h"
 #include "advice.h"
 #include "busy.h"
+#include "cache_network.h"
 #include "fence.h"
 #include "finish.h"
 #include "limit.h"
@@ -29,7 +30,7 @@ typedef struct net_session {
     tw_context *ctx;
     const tw_machine *machine; /* NULL: none was asked for */
     const tw_network *network; /* as it suits the machine  */
-    int n_plans;
+    int n_plans, n_cached;
     const tw_network_plan *plan[1 + CLI_MAX_CORES]; /* the machine's, then those of further cores */
     data_list data, known;                          /* of inputs, for a run; those that shapes depend on */
     const tw_network_verdict *verdict;              /* NULL: not run                               */
@@ -43,6 +44,7 @@ typedef struct net_session {
     tw_remedy hint[NET_HINTS]; /* for the first screen: of the layer that takes longest */
     char *hint_change[NET_HINTS];
     int n_hints;
+    bool asked_hints;   /* none then: nothing helps */
     output_batch files; /* written, but not under their names yet */
     bool left_out[8];   /* of the files below: there was no time for it, or one machine has no table of costs */
 } net_session;
@@ -92,6 +94,29 @@ static bool show(void *user, const tw_network_progress *now)
 
 /* ---- plans ---- */
 
+static tw_status search_anew(net_session *s, const network_question *asked, const tw_network_plan **out)
+{
+    s->doing = "planning";
+    progress_begin(&s->progress, s->ctx, NULL, s->options->quiet);
+    tw_status status = tw_network_search(s->ctx, asked->network, asked->machine, asked->how, out);
+    progress_end(&s->progress);
+    limit_apply(s->ctx, s->options->search.time_limit);
+    return status;
+}
+
+/* From the cache, or anew. */
+static tw_status find_plan(net_session *s, const network_question *asked, const tw_network_plan **out)
+{
+    cache_slot slot;
+    cache_network_slot_init(&slot, asked);
+    bool cached = cache_network_load(&slot, asked, out);
+    tw_status status = cached ? TW_OK : search_anew(s, asked, out);
+    if (status == TW_OK && !cached && !progress_was_stopped()) cache_network_store(&slot, asked, *out);
+    s->n_cached += cached;
+    cache_slot_release(&slot);
+    return status;
+}
+
 static tw_status search(net_session *s, const tw_network *network, const tw_machine *machine,
                         const tw_network_plan **out)
 {
@@ -105,12 +130,7 @@ static tw_status search(net_session *s, const tw_network *network, const tw_mach
     }
     layers.groups = !s->options->layers;
     layers.time_limit = limit_of_search(s->options->search.time_limit, 1.0 / s->n_to_plan--);
-    s->doing = "planning";
-    progress_begin(&s->progress, s->ctx, NULL, s->options->quiet);
-    tw_status status = tw_network_search(s->ctx, network, machine, &how, out);
-    progress_end(&s->progress);
-    limit_apply(s->ctx, s->options->search.time_limit);
-    return status;
+    return find_plan(s, &(network_question){s->options, s->ctx, network, machine, &how}, out);
 }
 
 /* What would help. Without a limit of the user's it has one of its own: every change is a plan of the whole network. */
@@ -321,7 +341,7 @@ static tw_network_document document_of(const net_session *s)
                                  .n_remedies = s->n_remedies,
                                  .remedy = s->remedy,
                                  .n_hints = s->n_hints,
-                                 .hint = s->n_hints > 0 ? s->hint : NULL};
+                                 .hint = s->asked_hints ? s->hint : NULL};
 }
 static tw_status print_html_file(net_session *s, FILE *out)
 {
@@ -581,6 +601,7 @@ static tw_status find_layer_hints(net_session *s)
     int slowest = slowest_layer(s->plan[0]), n;
     const tw_remedy *found;
     tw_search_options search = s->options->search;
+    s->asked_hints = slowest >= 0;
     if (slowest < 0) return TW_OK;
     tw_layer_info layer = tw_network_plan_layer(s->plan[0], slowest);
     tw_search_options_aim(s->machine, &search);
@@ -627,6 +648,7 @@ static tw_status find_hints(net_session *s)
     const cli_options *o = s->options;
     bool shown = o->print.brief && !o->json && !o->quiet && !o->plot.file;
     if (o->explain || progress_was_stopped() || !(shown || o->folder)) return TW_OK;
+    s->asked_hints = true;
     return tw_network_plan_totals(s->plan[0])->n_programs > 0 ? find_program_hints(s) : find_layer_hints(s);
 }
 
@@ -642,7 +664,7 @@ static tw_status print_it(net_session *s, FILE *out)
     tw_print_options how = o->print;
     how.remedy = s->summed;
     how.n_remedies = s->n_remedies;
-    how.hint = s->n_hints > 0 ? s->hint : NULL;
+    how.hint = s->asked_hints ? s->hint : NULL;
     how.n_hints = s->n_hints;
     return tw_network_print_text(s->ctx, s->plan[0], s->verdict, &how, out);
 }
@@ -755,6 +777,8 @@ static int report(net_session *s)
     code = prints ? EXIT_DONE : s->options->plot.file ? write_plot(s) : write_files(s);
     if (code == EXIT_DONE && !s->options->dump) code = write_trace(s);
     limit_apply(s->ctx, 0); /* whatever there is is printed */
+    if (s->n_cached > 0 && !s->options->quiet)
+        fprintf(stderr, "tilewright: (from the cache; --no-cache searches anew)\n");
     if (code == EXIT_DONE) code = print(s);
     return code == EXIT_DONE ? judge(s) : code;
 }

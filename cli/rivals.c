@@ -268,9 +268,10 @@ static int walk(run *r, bool searches)
     FILE *out = output_open();
     if (!out) return status_exit(r->ctx, TW_ERR_NOMEM);
     finish end = {.ctx = r->ctx, .files = &r->files};
-    if (tw_rival_n_cores(r->rival) > 0)
+    if (tw_rival_n_cores(r->rival) > 0) {
         status = show_cores(r, searches, out);
-    else
+        if (status == TW_OK) (void)status_exit(r->ctx, TW_OK); /* prints which cores do not run what, and why */
+    } else
         status = searches && !ours ? plan_layers(r, out) : eval_layers(r, out);
     return finish_output(&end, out, status);
 }

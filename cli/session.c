@@ -5,6 +5,7 @@
 #include "fence.h"
 #include "find.h"
 #include "finish.h"
+#include "foreign.h"
 #include "limit.h"
 #include "oracle.h"
 #include "output.h"
@@ -546,11 +547,12 @@ static int report(session *s)
 static tw_status open_inputs(session *s)
 {
     const cli_options *o = s->options;
+    s->search = o->search;
+    if (foreign_is_meant(o)) return foreign_open(s->ctx, o, &s->model, &s->machine, &s->mapping);
     tw_status model = tw_model_open(s->ctx, o->workload, &s->model);
     tw_status machine = tw_machine_open(s->ctx, o->machine, &s->machine);
     if (model != TW_OK) return model;
     if (machine != TW_OK) return machine;
-    s->search = o->search;
     tw_search_options_aim(s->machine, &s->search);
     if (o->limits) return tw_limits_open(s->ctx, s->model, s->machine, o->limits, &s->limits);
     if (o->lowering && *o->lowering == '@')

@@ -155,6 +155,21 @@ TW_API TW_NODISCARD tw_status tw_network_limits(tw_context *ctx, const tw_networ
 TW_API TW_NODISCARD tw_status tw_network_eval(tw_context *ctx, const tw_network *network, const tw_machine *machine,
                                               const char *mapping_path, const tw_network_plan **out);
 
+/* What searches said of a plan, for one that is made again from its mapping. */
+typedef struct tw_network_found { /* callers fill it: grows as options do */
+    size_t size;
+    int n_layers;                         /* of the network */
+    const tw_search_result *const *layer; /* per layer; NULL: it has no plan, or was not searched */
+    int n_programs;                       /* parts of the plan that have one */
+    const tw_group_search *program;       /* in their order */
+} tw_network_found;
+#define TW_NETWORK_FOUND_INIT TW_SIZED(tw_network_found)
+/* The plan of a mapping file's text (`name` is for messages) that an earlier search wrote, with what it said, which is copied and believed as far as the simulation says the
+ * same: TW_ERR_INPUT when it does not. */
+TW_API TW_NODISCARD tw_status tw_network_restore(tw_context *ctx, const tw_network *network,
+                                                 const tw_machine *machine, const char *name, const char *text,
+                                                 const tw_network_found *found, const tw_network_plan **out);
+
 typedef struct tw_layer_info { /* a distinct operator, planned                                           */
     const char *name;          /* of the first step that has it                                          */
     int first_step, n_steps;

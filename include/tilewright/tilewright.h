@@ -383,10 +383,10 @@ typedef struct tw_group_search { /* callers fill it for tw_plan_restore_groups: 
     int n_cores;                             /* that were searched; 0: the machine has none, or one       */
     const int64_t *alone;                    /* per core: cycles of the best plan on it alone; 0: there is none */
     int64_t equal; /* cycles of the same groups in equal parts on all cores; 0: not known */
+    double space;  /* mappings of a small space that was listed, none of which is better; 0: not known */
 } tw_group_search;
 #define TW_GROUP_SEARCH_INIT TW_SIZED(tw_group_search)
-/* Tables are made in the context. TW_ERR_INPUT, without a message, when the plan is not in groups, or they were given, or
- * more is known of it than is said here. */
+/* Tables are made in the context. TW_ERR_INPUT, without a message, when the plan is not in groups, or they were given. */
 TW_API TW_NODISCARD tw_status tw_plan_group_search(tw_context *ctx, const tw_plan *plan, tw_group_search *out);
 /* As tw_plan_restore, of a mapping with groups. TW_ERR_INPUT when the plan does not take the cycles and the energy that are said. */
 TW_API TW_NODISCARD tw_status tw_plan_restore_groups(tw_context *ctx, const tw_model *model,

@@ -1,6 +1,7 @@
 /* src/api/network.c - the public functions of networks: see tilewright/network.h. */
 #include "advise/network_remedy.h"
 #include "api/options.h"
+#include "api/restore.h"
 #include "api/trace.h"
 #include "plan/network_mapping.h"
 #include "report/plot/plot.h"
@@ -232,18 +233,13 @@ tw_status tw_network_limits(tw_context *ctx, const tw_network *network, const tw
 }
 
 /* What the layers' mapping complains about is no reason to be silent about the programs. */
-static tw_status read_mapping(tw_context *ctx, const tw_network *network, const tw_machine *machine,
-                              const char *path, tw_network_mapping *out)
+static tw_status mapping_of(tw_context *ctx, const tw_network *network, const tw_machine *machine,
+                            const tw_node *root, tw_network_mapping *out)
 {
-    const char *bytes, *name = tw_arena_printf(ctx->arena, "%s", path);
-    const tw_node *root, *programs = NULL;
+    const tw_node *programs = NULL;
     const tw_work work = tw_context_work(ctx);
     tw_mapping *layers;
-    size_t n;
-    if (!name) return TW_ERR_NOMEM;
     TW_ALLOC(ctx->arena, layers, 1);
-    TW_TRY(tw_file_read(name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, &bytes, &n));
-    TW_TRY(tw_tree_parse(name, bytes, n, ctx->arena, &ctx->diag, &root));
     for (const tw_node *node = root->kind == TW_NODE_MAP ? root->child : NULL; node; node = node->next)
         if (strcmp(node->key, "programs") == 0) programs = node;
     tw_status status = tw_mapping_of_tree(root, network->model, machine, ctx->arena, &ctx->diag, layers);
@@ -252,6 +248,18 @@ static tw_status read_mapping(tw_context *ctx, const tw_network *network, const 
                            : TW_OK;
     out->layers = layers;
     return status != TW_OK ? status : second;
+}
+
+static tw_status read_mapping(tw_context *ctx, const tw_network *network, const tw_machine *machine,
+                              const char *path, tw_network_mapping *out)
+{
+    const char *bytes, *name = tw_arena_printf(ctx->arena, "%s", path);
+    const tw_node *root;
+    size_t n;
+    if (!name) return TW_ERR_NOMEM;
+    TW_TRY(tw_file_read(name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, &bytes, &n));
+    TW_TRY(tw_tree_parse(name, bytes, n, ctx->arena, &ctx->diag, &root));
+    return mapping_of(ctx, network, machine, root, out);
 }
 
 tw_status tw_network_eval(tw_context *ctx, const tw_network *network, const tw_machine *machine,
@@ -265,6 +273,77 @@ tw_status tw_network_eval(tw_context *ctx, const tw_network *network, const tw_m
     tw_status status = tw_network_build(ctx, network, machine, &none, &mapping, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
+}
+
+/* ---- what an earlier search found ---- */
+
+static tw_status refuse_found(tw_context *ctx)
+{
+    return tw_diag_error(&ctx->diag, (tw_loc){0}, "the mapping is not the one that the search found");
+}
+
+static tw_status take_found(tw_context *ctx, const tw_network_found *found, tw_network_mapping *mapping)
+{
+    tw_search_record *record;
+    TW_ALLOC(ctx->arena, record, found->n_layers + 1);
+    for (int i = 0; i < found->n_layers; i++) {
+        tw_search_result own;
+        TW_TRY(tw_search_result_take(found->layer[i], &ctx->diag, &own));
+        TW_TRY(tw_search_record_of(found->layer[i] ? &own : NULL, ctx->arena, &ctx->diag, &record[i]));
+    }
+    mapping->found = record;
+    for (int i = 0; i < found->n_programs; i++) {
+        tw_group_search own;
+        tw_joint_search *search;
+        TW_ALLOC(ctx->arena, search, 1);
+        TW_TRY(tw_group_search_take(&found->program[i], &ctx->diag, &own));
+        if (own.n_ops > 0 && own.n_ops != mapping->program[i].stretch.n) return refuse_found(ctx);
+        TW_TRY(tw_joint_search_of(ctx, &own, search));
+        mapping->program[i].said = search;
+    }
+    return TW_OK;
+}
+
+/* Whether the plan takes what its searches said. */
+static bool is_confirmed(const tw_network_plan *plan, const tw_network_found *found)
+{
+    int n = 0;
+    for (int i = 0; i < found->n_layers; i++)
+        if (found->layer[i] && (!plan->plan[i] || !tw_plan_confirms(plan->plan[i]))) return false;
+    for (int i = 0; i < plan->n_parts; i++) {
+        const tw_plan *part = plan->part[i].plan;
+        if (!part) continue;
+        const tw_group_search *said = &found->program[n++];
+        if (part->sum.cycles != said->cycles || part->sum.energy_fj != said->energy_fj) return false;
+    }
+    return true;
+}
+
+tw_status tw_network_restore(tw_context *ctx, const tw_network *network, const tw_machine *machine,
+                             const char *name, const char *text, const tw_network_found *found,
+                             const tw_network_plan **out)
+{
+    static const tw_search_options any = {0};
+    static const tw_network_search_options none = {.search = &any};
+    const char *own_name = tw_arena_printf(ctx->arena, "%s", name),
+               *bytes = tw_arena_printf(ctx->arena, "%s", text);
+    const tw_node *root;
+    tw_network_mapping mapping = {0};
+    tw_network_found own;
+    const tw_network_plan *plan;
+    if (!own_name || !bytes) return TW_ERR_NOMEM;
+    TW_TRY(tw_network_found_take(found, &ctx->diag, &own));
+    TW_TRY(tw_tree_parse(own_name, bytes, strlen(bytes), ctx->arena, &ctx->diag, &root));
+    TW_TRY(mapping_of(ctx, network, machine, root, &mapping));
+    if (own.n_layers != network->layers.n || own.n_programs != mapping.n_programs) return refuse_found(ctx);
+    TW_TRY(take_found(ctx, &own, &mapping));
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_network_build(ctx, network, machine, &none, &mapping, &plan);
+    tw_arena_rewind(ctx->scratch, mark);
+    TW_TRY(status);
+    if (!is_confirmed(plan, &own)) return refuse_found(ctx);
+    *out = plan;
+    return TW_OK;
 }
 
 int tw_network_plan_n_layers(const tw_network_plan *plan) { return plan->network->layers.n; }

@@ -34,6 +34,7 @@
     X(tw_network_search_options, user)      \
     X(tw_network_run_options, user)         \
     X(tw_network_document, remedy)          \
+    X(tw_network_found, program)            \
     X(tw_rival_search_options, free_unrolling)
 /* clang-format on */
 

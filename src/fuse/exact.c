@@ -11,17 +11,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OPS = 8, MOST_WAYS = 6000 };
+enum { MOST_OPS = 8, MOST_WAYS = 6000, MOST_ENGINES = 24 };
+static const double most_on_one_core = 40000;                  /* mappings: more are a problem for estimates */
 static const int64_t most_commands = 3000000, of_a_group = 20; /* building one is work, too */
+
+typedef struct uses {           /* what commands take of what each has once, whatever waits for what */
+    int64_t busy[MOST_ENGINES]; /* cycles of engines of one unit; of others nothing */
+    double energy_fj;
+} uses;
 
 typedef struct facts { /* of a way */
     bool fits;         /* by itself */
     int64_t alone;     /* cycles                                                                      */
     int64_t path[2]
                 [2]; /* cycles of the longest path through it: [where its input stays][with stores to memory 0]   */
-    int64_t in, out; /* units over memory 0's ports: loads of what the run before made, stores       */
-    int64_t out_chained; /* stores of what depends on that                                               */
-    int64_t own;         /* loads of what nobody else reads and no operator makes                         */
+    uses always, loads, stores; /* in any case; for what operators make, from memory 0; to memory 0 */
+    int64_t in, out;            /* units over memory 0's ports: loads of what the run before made, stores       */
+    int64_t out_chained;        /* stores of what depends on that                                               */
+    int64_t own;                /* loads of what nobody else reads and no operator makes                         */
 } facts;
 
 typedef struct run { /* from operator i on, so many */
@@ -42,6 +49,7 @@ typedef struct least {
     int64_t end;    /* of its last run, whatever comes before it */
     int64_t cycles; /* of all                                   */
     int64_t units;  /* over memory 0's ports                     */
+    uses uses;
 } least;
 
 typedef struct exact {
@@ -59,8 +67,9 @@ typedef struct exact {
                 1]; /* cycles, from the beginning, until those behind such a one have ended                     */
     int64_t rest_units
         [MOST_OPS +
-         1];      /* of all runs from operator i on                                                            */
-    int64_t rate; /* of memory 0's ports; 0: there is no limit */
+         1]; /* of all runs from operator i on                                                            */
+    uses rest_uses[MOST_OPS + 1]; /* the same */
+    int64_t rate;                 /* of memory 0's ports; 0: there is no limit */
     bool broadcasts;
     int n_chosen;
     choice chosen[MOST_OPS];
@@ -77,22 +86,23 @@ static double price_of(const exact *x, double cycles, double energy_fj)
     return x->asked->by.price(x->asked->by.user, cycles, energy_fj);
 }
 
-/* Whether nothing that takes so many cycles is better. Where cycles are what counts, energy does not decide between equals. */
-static bool is_no_better(const exact *x, int64_t cycles)
+/* Whether nothing that takes so much is better. Where cycles are what counts, energy does not decide between equals. */
+static bool is_no_better(const exact *x, int64_t cycles, double energy_fj)
 {
     bool by_cycles = price_of(x, 1, 0) == 1 && price_of(x, 0, 1) < 1e-6;
     if (by_cycles && x->out->best.cycles > 0) return cycles >= x->out->best.cycles;
-    return price_of(x, (double)cycles, 0) + (by_cycles ? 1e-3 : 0) >= x->price;
+    return price_of(x, (double)cycles, by_cycles ? 0 : energy_fj) + (by_cycles ? 1e-3 : 0) >= x->price;
 }
 
 /* ---- each way alone ---- */
 
-/* Longest paths through the commands of a way: [1] where what it reads of other operators is there already. A path begins with what the run before makes or, if
- * the run does not read that, with anything. */
+/* The longest path through the commands of a way: where what it reads of other operators is there already, or not, and what it makes stays, or not. It begins with what the
+ * run before makes or, if the run does not read that, with anything. */
 typedef struct paths {
-    int64_t *there;  /* per buffer: when it is, -1: no path leads there */
-    int64_t *free;   /* per engine: when it is                          */
-    int64_t most[2]; /* with executions alone, with stores             */
+    bool in, out;   /* loads of what operators make, stores to memory 0: there are such */
+    int64_t *there; /* per buffer: when it is, -1: no path leads there */
+    int64_t *free;  /* per engine: when it is                          */
+    int64_t most;
 } paths;
 
 typedef struct watcher {
@@ -100,9 +110,10 @@ typedef struct watcher {
     int before; /* tensor that the run before makes, -1: it reads none of it */
     const tw_span *readers;
     const bool *made; /* per tensor: by an operator */
-    paths path[2];
+    paths path[2][2];
     int64_t *in, *own; /* per group  */
     int64_t out, out_chained;
+    uses always, loads, stores;
 } watcher;
 
 static const tw_op *op_of(const watcher *w, const tw_instr *in)
@@ -142,15 +153,29 @@ static int64_t length_of(const watcher *w, const tw_event *event)
     return event->end_cycle - event->start_cycle;
 }
 
+/* What the command takes in any case, or unless a tensor stays. */
+static void see_uses(watcher *w, const tw_event *event)
+{
+    const tw_instr *in = &event->instr;
+    const tw_platform_engine *engine = &w->joint->platform->engine[in->engine];
+    bool far = in->op != TW_EXEC && engine->is.outer == 0;
+    bool made = in->op == TW_LOAD && w->made[op_of(w, in)->operand[in->operand].tensor];
+    uses *u = !far ? &w->always : in->op == TW_STORE ? &w->stores : made ? &w->loads : &w->always;
+    int64_t busy = in->op == TW_EXEC ? busy_of(w, in) : in->heard ? 0 : event->busy_end - event->start_cycle;
+    if (engine->is.count <= 1 && in->engine < MOST_ENGINES) u->busy[in->engine] += busy;
+    if (!in->heard) u->energy_fj += tw_joint_energy(w->joint->platform, in);
+}
+
 /* Whether the command is on a path; if so, it is followed. */
-static bool follow(const watcher *w, const tw_event *event, bool stays, paths *p)
+static bool follow(const watcher *w, const tw_event *event, paths *p)
 {
     const tw_instr *in = &event->instr;
     const tw_platform_engine *engine = &w->joint->platform->engine[in->engine];
     int tensor = in->op == TW_LOAD ? op_of(w, in)->operand[in->operand].tensor : -1;
     int64_t start = w->before < 0 ? 0 : -1, length = length_of(w, event);
     bool comes = tensor >= 0 && w->made[tensor], begins = comes && tensor == w->before;
-    if (stays && comes) length = 0;
+    if (!p->in && comes) length = 0;
+    if (!p->out && in->op == TW_STORE && engine->is.outer == 0) length = 0;
     if (begins) start = 0;
     for (int s = 0; s < in->n_src; s++)
         if (in->src[s] >= 0) start = tw_max(start, p->there[in->src[s]]);
@@ -160,8 +185,7 @@ static bool follow(const watcher *w, const tw_event *event, bool stays, paths *p
                                       : tw_max(p->there[in->dst], start < 0 ? -1 : start + length);
     if (start < 0) return false;
     if (length > 0) p->free[in->engine] = start + tw_min(length, event->busy_end - event->start_cycle);
-    if (in->op == TW_EXEC) p->most[0] = tw_max(p->most[0], start + length);
-    p->most[1] = tw_max(p->most[1], start + length);
+    if (in->op == TW_EXEC || p->out) p->most = tw_max(p->most, start + length);
     return true;
 }
 
@@ -170,8 +194,9 @@ static tw_status see(void *user, const tw_rowset *row)
 {
     watcher *w = user;
     for (int i = 0; i < row->n_events; i++) {
-        bool needs = follow(w, &row->event[i], false, &w->path[0]);
-        (void)follow(w, &row->event[i], true, &w->path[1]);
+        bool needs = follow(w, &row->event[i], &w->path[1][1]);
+        for (int k = 0; k < 3; k++) (void)follow(w, &row->event[i], &w->path[k >> 1][k & 1]);
+        see_uses(w, &row->event[i]);
         if (row->event[i].instr.op != TW_EXEC) see_transfer(w, &row->event[i].instr, needs);
     }
     return TW_OK;
@@ -181,10 +206,12 @@ static tw_status open_watcher(const exact *x, const tw_joint *joint, int first, 
 {
     *w = (watcher){.joint = joint, .before = -1, .readers = x->readers, .made = x->made};
     if (x->linked[first]) w->before = tw_op_makes(&x->model->op[first - 1]);
-    for (int v = 0; v < 2; v++) {
-        TW_ALLOC(x->bench, w->path[v].there, joint->n_buffers);
-        TW_ALLOC(x->bench, w->path[v].free, x->platform->n_engines);
-        for (int i = 0; i < joint->n_buffers; i++) w->path[v].there[i] = -1;
+    for (int v = 0; v < 4; v++) {
+        paths *p = &w->path[v >> 1][v & 1];
+        *p = (paths){.in = v >> 1, .out = v & 1};
+        TW_ALLOC(x->bench, p->there, joint->n_buffers);
+        TW_ALLOC(x->bench, p->free, x->platform->n_engines);
+        for (int i = 0; i < joint->n_buffers; i++) p->there[i] = -1;
     }
     TW_ALLOC(x->bench, w->in, joint->n_nests);
     TW_ALLOC(x->bench, w->own, joint->n_nests);
@@ -234,8 +261,11 @@ static tw_status run_alone(exact *x, const tw_way *way, int first, facts *out)
                    .in = of_parts(x, w.in, way->n),
                    .own = of_parts(x, w.own, way->n),
                    .out = w.out,
-                   .out_chained = w.out_chained};
-    for (int v = 0; v < 2; v++) memcpy(out->path[v], w.path[v].most, sizeof out->path[v]);
+                   .out_chained = w.out_chained,
+                   .always = w.always,
+                   .loads = w.loads,
+                   .stores = w.stores};
+    for (int v = 0; v < 4; v++) out->path[!(v >> 1)][v & 1] = w.path[v >> 1][v & 1].most;
     return TW_OK;
 }
 
@@ -289,6 +319,26 @@ static bool is_output(const exact *x, int op)
     return x->readers[tw_op_makes(&x->model->op[op])].hi > x->model->n_ops;
 }
 
+static void add_uses(uses *sum, const uses *more)
+{
+    for (int e = 0; e < MOST_ENGINES; e++) sum->busy[e] += more->busy[e];
+    sum->energy_fj += more->energy_fj;
+}
+
+/* The least of each. */
+static void lower_uses(uses *to, const uses *other)
+{
+    for (int e = 0; e < MOST_ENGINES; e++) to->busy[e] = tw_min(to->busy[e], other->busy[e]);
+    to->energy_fj = fmin(to->energy_fj, other->energy_fj);
+}
+
+static int64_t most_busy(const uses *a, const uses *b)
+{
+    int64_t most = 0;
+    for (int e = 0; e < MOST_ENGINES; e++) most = tw_max(most, a->busy[e] + b->busy[e]);
+    return most;
+}
+
 /* What [i, i + k) and all behind it take at least, if it is run in this way. */
 static void add_rest(exact *x, int i, int k, const facts *f)
 {
@@ -299,6 +349,10 @@ static void add_rest(exact *x, int i, int k, const facts *f)
     x->rest[i] = tw_min(x->rest[i], own + (linked ? x->rest[next] : 0));
     x->far[i] = tw_min(x->far[i], linked ? x->far[next] : tw_max(x->rest[next], x->far[next]));
     x->rest_units[i] = tw_min(x->rest_units[i], f->own + (out ? f->out : 0) + x->rest_units[next]);
+    uses all = f->always;
+    add_uses(&all, &x->rest_uses[next]);
+    if (next == n) add_uses(&all, &f->stores);
+    lower_uses(&x->rest_uses[i], &all);
 }
 
 static void find_rest(exact *x)
@@ -306,6 +360,8 @@ static void find_rest(exact *x)
     int n = x->model->n_ops;
     for (int i = n - 1; i >= 0; i--) {
         x->rest[i] = x->far[i] = x->rest_units[i] = INT64_MAX;
+        for (int e = 0; e < MOST_ENGINES; e++) x->rest_uses[i].busy[e] = INT64_MAX / 2;
+        x->rest_uses[i].energy_fj = INFINITY;
         for (int k = 1; k <= n - i; k++)
             for (int w = 0; w < x->run[i][k].n; w++) add_rest(x, i, k, &x->run[i][k].facts[w]);
     }
@@ -388,13 +444,18 @@ static tw_status take_way(exact *x, int first, int n_ops, const tw_way *way, con
     bool in = !(x->n_chosen > 0 && x->chosen[x->n_chosen - 1].stays);
     bool out = !stays || is_output(x, next - 1);
     least now = *so_far;
-    if (!f->fits && !stays && !reads_resident(x, first, next)) return TW_OK; /* nor beside others */
+    bool reads = reads_resident(x, first, next);
+    if (!f->fits && !stays && !reads) return TW_OK; /* nor beside others */
     now.end = (x->linked[first] ? so_far->end : 0) + run_least(x, first, f, in, !stays);
     now.units += f->own + (in ? f->in : 0) + (out ? f->out : 0);
     now.cycles = tw_max(now.cycles, x->linked[next] ? now.end + x->rest[next] : tw_max(now.end, x->rest[next]));
     now.cycles = tw_max(now.cycles, x->far[next]);
     now.cycles = tw_max(now.cycles, over_ports(x, now.units + x->rest_units[next]));
-    if (is_no_better(x, now.cycles)) return TW_OK;
+    add_uses(&now.uses, &f->always);
+    if (!reads) add_uses(&now.uses, &f->loads);
+    if (!stays) add_uses(&now.uses, &f->stores);
+    now.cycles = tw_max(now.cycles, most_busy(&now.uses, &x->rest_uses[next]));
+    if (is_no_better(x, now.cycles, now.uses.energy_fj + x->rest_uses[next].energy_fj)) return TW_OK;
     x->chosen[x->n_chosen++] = (choice){way, first, n_ops, stays};
     tw_status status = walk(x, next, now);
     x->n_chosen--;
@@ -487,6 +548,7 @@ static tw_status search(exact *x)
     TW_TRY(list_runs(x, &few));
     if (!few) return TW_OK;
     x->out->n_mappings = count_mappings(x);
+    if (x->platform->n_cores < 2 && x->out->n_mappings > most_on_one_core) return TW_OK;
     for (int i = 0; i < x->model->n_ops; i++)
         for (int k = 1; k <= x->model->n_ops - i; k++) TW_TRY(measure_ways(x, i, &x->run[i][k]));
     find_rest(x);

@@ -1,14 +1,15 @@
-/* src/fuse/exact.h - the best mapping of a small space on several cores, with the proof that there is none better in it.
+/* src/fuse/exact.h - the best mapping of a small space on one core or several, with the proof that there is none better in it.
  *
  * The space: the operators, in the model's order, are cut into runs; each is run in one of the ways of ways.h; and what a run that is not split makes for later ones
- * is stored in memory 0, or stays whole in the memory of the core that makes it. Other orders of operators, tiles of several loops, windows that slide and inputs that
- * stay are not in it.
+ * is stored in memory 0, or stays whole in the memory of the core that makes it. Other orders of operators and inputs that stay are not in it, nor, on several cores, tiles of several loops and
+ * windows that slide.
  *
  * Everything that is left after bounds is simulated. Bounds of a beginning of a mapping:
  *
  *   - a run that reads what the run before it makes waits for all of that run, so that what depends on it stands one behind the other: cycles of executions
  *     on a core, or what passes the ports of memory 0 in between;
- *   - everything that must pass the ports of memory 0, one behind the other.
+ *   - everything that must pass the ports of memory 0, one behind the other;
+ *   - the busy cycles of each engine that has one unit, and energy: sums over all runs, without what tensors that stay save.
  *
  * What the operators behind the beginning take at least is the least over all their ways. */
 #ifndef TW_FUSE_EXACT_H

@@ -24,11 +24,12 @@ typedef struct lister {
 bool tw_ways_suit(const tw_machine *machine)
 {
     const tw_platform *p = machine->platform;
-    if (!p || p->n_cores < 2 || p->n_cores > TW_WAYS_CORES || p->n_memories != 1 + p->n_cores) return false;
+    bool one = p && p->n_cores < 2;
+    if (!p || p->n_cores > TW_WAYS_CORES || p->n_memories != (one ? 2 : 1 + p->n_cores)) return false;
     for (int m = 1; m < p->n_memories; m++)
-        if (p->memory[m].core != m - 1 || p->memory[m].lanes > 1) return false;
+        if ((!one && p->memory[m].core != m - 1) || p->memory[m].lanes > 1) return false;
     for (int v = 0; v < p->n_views; v++)
-        if (p->engine[p->view[v].engine].core < 0 || p->view[v].machine.pads) return false;
+        if ((!one && p->engine[p->view[v].engine].core < 0) || p->view[v].machine.pads) return false;
     return true;
 }
 
@@ -72,8 +73,7 @@ static tw_box box_of(const lister *w, int part, bool tile)
     return box;
 }
 
-/* The best of all ways to lay the loops over the array for this box. */
-static tw_spread lay_over(const tw_machine *view, const tw_op *op, const tw_box *box)
+tw_spread tw_ways_lay_over(const tw_machine *view, const tw_op *op, const tw_box *box)
 {
     const tw_engine *engine = &view->engine[view->compute];
     const tw_cost *cost = view->has_apart >> op->compute & 1 ? &view->apart[op->compute] : &engine->cost;
@@ -107,7 +107,7 @@ static tw_status write_ops(const lister *w, int part, tw_group_map *group)
     for (int k = 0; k < w->segment.n; k++) {
         int view = w->view[w->core[part]][k];
         op[k] = (tw_group_op){.op = w->segment.first + k, .view = view};
-        op[k].over = lay_over(&w->platform->view[view].machine, tw_segment_op(&w->segment, k), &box[k]);
+        op[k].over = tw_ways_lay_over(&w->platform->view[view].machine, tw_segment_op(&w->segment, k), &box[k]);
     }
     group->n_ops = w->segment.n;
     group->op = op;
@@ -253,6 +253,7 @@ static tw_status list_all(lister *w)
 tw_status tw_ways_list(const tw_segment *segment, const tw_machine *machine, int most, tw_arena *arena,
                        tw_ways *out)
 {
+    if (machine->platform->n_cores < 2) return tw_ways_list_one(segment, machine, most, arena, out);
     lister w = {
         .segment = *segment, .machine = machine, .platform = machine->platform, .arena = arena, .most = most};
     find_views(&w);

@@ -1,6 +1,6 @@
-/* src/fuse/ways.h - all ways to run a few operators on several cores: a space so small that it can be listed.
+/* src/fuse/ways.h - all ways to run a few operators, on one core or on several: a space so small that it can be listed.
  *
- * A *run* is a segment (segment.h) of the operators in the model's order. It runs whole on one core, or its last operator's work is split along one of
+ * **Several cores.** A *run* is a segment (segment.h) of the operators in the model's order. It runs whole on one core, or its last operator's work is split along one of
  * its parallel loops over two cores or more, in the machine's order, each with one index at least:
  *
  *     whole     each core
@@ -11,6 +11,12 @@
  *     one tile
  *     tiles     each parallel loop x 2 .. 8 tiles of every part (sizes rounded up; what makes the same tiles counts once)
  *               x one buffer of everything, or two of what the run loads or stores and what is not the same in all of them
+ *
+ * **One core** with one memory (ways_one.c). A run is one group, each with
+ *
+ *     cuts      none, one or two parallel loops of the last operator, in either order, in tiles of any size
+ *     buffers   one or two of everything that comes in, one or two of what goes out
+ *     slides    of each tensor but weights and what the last operator makes: along the last cut, or not at all
  *
  * Operators run on the first engine of the core that computes them. What lies over an array is what takes the fewest passes for the largest tile, of all ways to lay all
  * loops over its dimensions the first (of two dimensions the first one changes first). */
@@ -31,10 +37,15 @@ typedef struct tw_ways {
     const tw_way *way;
 } tw_ways;
 
-/* Whether the machine is of the kind that such lists are about: two cores to TW_WAYS_CORES, each with one memory inside of memory 0, nothing shared, no
+/* Whether the machine is of the kind that such lists are about: up to TW_WAYS_CORES cores, each with one memory inside of memory 0, nothing shared, no
  * private memories. */
 bool tw_ways_suit(const tw_machine *machine);
-/* `most`: how many there may be. */
+/* The best of all ways to lay the operator's loops over the view's array for this box; nothing where there is none. */
+tw_spread tw_ways_lay_over(const tw_machine *view, const tw_op *op, const tw_box *box);
+/* `most`: how many there may be; on one core, those that no mapping may say included. */
 TW_NODISCARD tw_status tw_ways_list(const tw_segment *segment, const tw_machine *machine, int most, tw_arena *arena,
                                     tw_ways *out);
+/* The same on one core; called by it. */
+TW_NODISCARD tw_status tw_ways_list_one(const tw_segment *segment, const tw_machine *machine, int most,
+                                        tw_arena *arena, tw_ways *out);
 #endif

@@ -2,12 +2,15 @@
 #include "plan/fused.h"
 
 #include "core/deadline.h"
+#include "fuse/exact.h"
 #include "fuse/least.h"
 #include "machine/discipline.h"
 #include "mapping/groups.h"
 #include "plan/ends.h"
 #include "plan/polish.h"
 #include "search/search.h"
+
+#include <math.h>
 
 /* Energy x time is made small where the sum of both, as shares of what they are now, is: close to it that is the same. */
 double tw_fused_price(const void *user, double cycles, double energy_fj)
@@ -149,6 +152,40 @@ static tw_status list_apart(const tw_plan *apart, tw_arena *arena, const tw_summ
     return TW_OK;
 }
 
+/* Lists the small space of fuse/exact.h, if there is one and nothing must be there: what is better than what was found, and than layers, is taken, and nothing there is better than
+ * the answer. */
+static tw_status find_exactly(const tw_fuse_request *request, const tw_plan *apart, const tw_work *work,
+                              tw_fused *found, tw_joint_search *search)
+{
+    const tw_pricing *by = &request->by;
+    double known = by->price(by->user, (double)apart->sum.cycles, (double)apart->sum.energy_fj);
+    tw_exact exact;
+    if (found->mapping.n_groups > 0)
+        known = fmin(known, by->price(by->user, (double)found->cycles, (double)found->energy_fj));
+    bool best = search->measure == TW_CYCLES && found->mapping.n_groups > 0 && found->cycles <= search->bound;
+    if (request->limits || best) return TW_OK;
+    TW_TRY(tw_exact_find(request, known, work, &exact));
+    search->space = exact.complete ? exact.n_mappings : 0;
+    search->n_simulated += exact.n_tried;
+    if (exact.best.mapping.n_groups > 0) *found = exact.best;
+    return TW_OK;
+}
+
+/* The plan of the mapping; its simulation is short, and not given up. */
+static tw_status build_found(const tw_request *asked, const tw_fused *fused, const tw_joint_search *search,
+                             const tw_work *work, const tw_plan **out)
+{
+    tw_mapping *mapping;
+    TW_ALLOC(work->arena, mapping, 1);
+    *mapping = fused->mapping;
+    TW_TRY(tw_mapping_check(mapping, fused->model, asked->machine, work->diag));
+    const tw_deadline *deadline = work->diag->deadline;
+    work->diag->deadline = NULL;
+    tw_status status = tw_plan_build_joint(fused->model, asked->machine, mapping, search, work, out);
+    work->diag->deadline = deadline;
+    return status;
+}
+
 tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_op *alone, const tw_work *work,
                         const tw_plan **out)
 {
@@ -160,32 +197,24 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
                                      .limits = asked->options->limits,
                                      .by = {tw_fused_price, &s},
                                      .n_threads = tw_search_threads(asked->options)};
-    tw_fused fused;
-    tw_mapping *mapping;
+    tw_fused fused = {.blocked = -1};
     tw_joint_search *search;
     int64_t start = tw_deadline_now();
     *out = apart;
     const bool *fixed;
     tw_status status = tw_fuse_find(&request, work, &fused);
     if (status == TW_INFEASIBLE && request.limits) return refuse(asked, &fused, alone, work);
-    if (status == TW_INFEASIBLE ||
-        (status == TW_OK && !request.limits && !tw_fused_is_better(&s, &fused, &apart->sum)))
-        return TW_OK;
-    TW_TRY(status);
-    TW_ALLOC(work->arena, mapping, 1);
+    if (status != TW_INFEASIBLE) TW_TRY(status);
     TW_ALLOC(work->arena, search, 1);
-    *mapping = fused.mapping;
     *search = (tw_joint_search){.measure = s.measure, .apart = apart->sum, .n_simulated = fused.n_simulated};
     TW_TRY(tw_fused_bound(asked, work->scratch, search));
+    TW_TRY(find_exactly(&request, apart, work, &fused, search));
+    bool found = fused.mapping.n_groups > 0;
+    if (!found || (!request.limits && !tw_fused_is_better(&s, &fused, &apart->sum))) return TW_OK;
     TW_TRY(list_apart(apart, work->arena, &search->apart_op));
     search->seconds = tw_deadline_since(start);
-    TW_TRY(tw_mapping_check(mapping, fused.model, asked->machine, work->diag));
-    const tw_deadline *deadline = work->diag->deadline; /* the last simulation is short, and not given up */
-    work->diag->deadline = NULL;
-    status = tw_plan_build_joint(fused.model, asked->machine, mapping, search, work, out);
-    work->diag->deadline = deadline;
-    TW_TRY(status);
-    TW_TRY(find_fixed(asked, mapping, work->arena, &fixed));
+    TW_TRY(build_found(asked, &fused, search, work, out));
+    TW_TRY(find_fixed(asked, &fused.mapping, work->arena, &fixed));
     TW_TRY(tw_joint_polish(*out, &request.by, fixed, work, out));
     return tw_joint_with_ends(*out, work, out);
 }

@@ -5,6 +5,7 @@
 #include "model/unmerge.h"
 #include "plan/ends.h"
 #include "plan/fused.h"
+#include "plan/network_again.h"
 #include "plan/network_mapping.h"
 #include "plan/several.h"
 
@@ -355,10 +356,42 @@ static tw_status options_of(const tw_network_plan *plan, const tw_search_options
     return TW_OK;
 }
 
+/* The parts so far. */
+typedef struct parts {
+    tw_network_part *part;
+    tw_stretch *stretch;
+    tw_table *planned; /* by what counts: 1 + the number of a part */
+    int n;
+} parts;
+
+/* The plan of an equal stretch before it, or a new one. */
+static tw_status plan_once(const tw_network_plan *plan, const tw_search_options *options, const tw_work *work,
+                           parts *all)
+{
+    const tw_stretch *s = &all->stretch[all->n];
+    tw_text text = {0};
+    bool known;
+    tw_status status = tw_stretch_print(s, work->scratch, &text);
+    int *like = status == TW_OK ? tw_table_text(all->planned, text.bytes, &known) : NULL;
+    tw_text_release(&text);
+    TW_TRY(status);
+    if (!like) return TW_ERR_NOMEM;
+    const tw_plan **out = &all->part[all->n].plan;
+    if (*like > 0 && !options->limits) {
+        const tw_plan *found = all->part[*like - 1].plan;
+        return found ? tw_stretch_again(&all->stretch[*like - 1], found, s, work, out) : TW_OK;
+    }
+    TW_TRY(plan_stretch(plan, options, work, s, out));
+    if (!options->limits && !tw_deadline_is_over(work->diag->deadline)) *like = all->n + 1;
+    return TW_OK;
+}
+
 /* The stretch that begins with a step, or the step alone. */
 static tw_status add_part(const tw_network_plan *plan, const tw_search_options *options, const tw_work *work,
-                          tw_network_part *part, tw_stretch *s)
+                          parts *all)
 {
+    tw_network_part *part = &all->part[all->n];
+    tw_stretch *s = &all->stretch[all->n];
     *part = (tw_network_part){.first_step = s->first, .n_steps = (int)tw_max(1, s->n)};
     bool given = tw_limits_have_groups(options->limits);
     if (s->n < (needs_groups(plan) || given ? 1 : 2)) return TW_OK;
@@ -367,28 +400,28 @@ static tw_status add_part(const tw_network_plan *plan, const tw_search_options *
     tw_limits limits;
     TW_TRY(tw_stretch_build(plan->network, work, s));
     TW_TRY(options_of(plan, options, s, work, &limits, &own));
-    return plan_stretch(plan, &own, work, s, &part->plan);
+    return plan_once(plan, &own, work, all);
 }
 
 tw_status tw_network_join(const tw_network_plan *plan, const tw_search_options *options, const tw_work *work,
                           tw_network_plan *out)
 {
     const tw_model *graph = &plan->network->lowered->graph;
-    int n_steps = graph->n_ops, n = 0, *n_writers;
+    int n_steps = graph->n_ops, *n_writers;
     bool joins = options->groups && n_steps <= TW_JOIN_MAX_STEPS;
-    tw_network_part *part;
-    tw_stretch *stretch;
-    TW_ALLOC(work->arena, part, n_steps + 1);
-    TW_ALLOC(work->arena, stretch, n_steps + 1);
+    parts all = {0};
+    TW_ALLOC(work->arena, all.part, n_steps + 1);
+    TW_ALLOC(work->arena, all.stretch, n_steps + 1);
     TW_TRY(count_writers(graph, work->arena, &n_writers));
-    for (int s = 0; s < n_steps; n++) {
-        stretch[n] = joins ? stretch_from(plan, s, n_writers) : (tw_stretch){.first = s};
-        TW_TRY(add_part(plan, options, work, &part[n], &stretch[n]));
-        s += part[n].n_steps;
+    if (!(all.planned = tw_table_new(sizeof(int), work->arena))) return TW_ERR_NOMEM;
+    for (int s = 0; s < n_steps; all.n++) {
+        all.stretch[all.n] = joins ? stretch_from(plan, s, n_writers) : (tw_stretch){.first = s};
+        TW_TRY(add_part(plan, options, work, &all));
+        s += all.part[all.n].n_steps;
     }
-    out->n_parts = n;
-    out->part = part;
-    out->stretch = stretch;
+    out->n_parts = all.n;
+    out->part = all.part;
+    out->stretch = all.stretch;
     bool given = options->limits && options->limits->programs;
     return given ? tw_program_limits_met(out, options->limits->programs, work->diag) : TW_OK;
 }
@@ -419,8 +452,9 @@ static tw_status add_given(const tw_network_plan *plan, const tw_program_map *gi
     *s = given->stretch;
     *part = (tw_network_part){.first_step = s->first, .n_steps = s->n};
     TW_ALLOC(work->arena, search, 1);
-    TW_TRY(compare(plan, given, work, search));
-    TW_TRY(tw_plan_build_joint(given->model, plan->machine, &given->mapping, search, work, &part->plan));
+    if (!given->said) TW_TRY(compare(plan, given, work, search));
+    const tw_joint_search *said = given->said ? given->said : search;
+    TW_TRY(tw_plan_build_joint(given->model, plan->machine, &given->mapping, said, work, &part->plan));
     return tw_joint_with_ends(part->plan, work, &part->plan);
 }
 

@@ -16,14 +16,16 @@
 typedef struct tw_program_map {
     tw_loc loc;
     tw_stretch stretch;
-    const tw_model *model; /* the stretch's, of which some operators are as in their layers */
-    tw_mapping mapping;    /* its groups */
+    const tw_model *model;       /* the stretch's, of which some operators are as in their layers */
+    tw_mapping mapping;          /* its groups */
+    const tw_joint_search *said; /* by the search that found them; NULL: they are given */
 } tw_program_map;
 
 typedef struct tw_network_mapping {
     const tw_mapping *layers;
-    int n_programs; /* in the order of their steps */
-    const tw_program_map *program;
+    const tw_search_record *found; /* per layer: by the search that found it; NULL: they are given */
+    int n_programs;                /* in the order of their steps */
+    tw_program_map *program;
 } tw_network_mapping;
 
 /* The entries of `programs`, NULL: there are none. */

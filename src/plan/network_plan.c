@@ -128,8 +128,9 @@ static tw_status eval_layer(team *t, int layer, tw_arena *arena, tw_diag *diag, 
         return tw_diag_error(diag, op->loc, "the mapping leaves it out: it says 'none'");
     tw_arena *scratch = tw_arena_new();
     if (!scratch) return TW_ERR_NOMEM;
-    tw_status status =
-        tw_plan_build(t->network->layer[layer], t->machine, mapping, NULL, &(tw_work){arena, scratch, diag}, out);
+    const tw_origin found = {.found = t->mapping->found ? &t->mapping->found[layer] : NULL};
+    tw_status status = tw_plan_build(t->network->layer[layer], t->machine, mapping, found.found ? &found : NULL,
+                                     &(tw_work){arena, scratch, diag}, out);
     tw_arena_free(scratch);
     return status;
 }

@@ -65,20 +65,35 @@ static int result_number(const tw_einsum *e)
     return o;
 }
 
-/* The layer that makes what the operand reads, axis by axis and bit by bit; -1: none. */
-static int maker_of(const tw_rival *rival, int layer, int operand)
+static const tw_einsum_operand *result_of(const tw_einsum *e) { return &e->operand[result_number(e)]; }
+
+/* Walks both lists of extents; those of 1 may be left out on either side. */
+static bool align(const int64_t *made, int n_made, const int64_t *own, int n_own, int *axis)
 {
-    const tw_einsum *e = rival->layer[layer].einsum;
-    const tw_einsum_operand *x = &e->operand[operand];
+    int j = 0;
+    for (int i = 0; i < n_made; i++) {
+        while (j < n_own && own[j] != made[i] && made[i] != 1 && own[j] == 1) j++;
+        bool same = j < n_own && own[j] == made[i];
+        if (!same && made[i] != 1) return false;
+        axis[i] = same ? j++ : -1;
+    }
+    while (j < n_own && own[j] == 1) j++;
+    return j == n_own;
+}
+
+int tw_rival_maker(const tw_rival *rival, int layer, int operand, int axis[TW_RIVAL_RANKS])
+{
+    const tw_rival_layer *l = &rival->layer[layer];
+    const tw_einsum_operand *x = &l->einsum->operand[operand];
     int64_t own[TW_RIVAL_RANKS], made[TW_RIVAL_RANKS];
-    int from = rival->layer[layer].made_by - 1;
-    if (from < 0 || x->updated || operand == tw_einsum_weights(e)) return -1;
+    int from = (operand == tw_einsum_weights(l->einsum) ? l->also_by : l->made_by) - 1;
+    if (from < 0 || x->updated) return -1;
     const tw_einsum *maker = rival->layer[from].einsum;
     int o = result_number(maker);
-    if (maker->operand[o].bits != x->bits || maker->operand[o].n_ranks != x->n_ranks) return -1;
+    if (maker->operand[o].bits != x->bits) return -1;
     extents_of(rival, layer, operand, own);
     extents_of(rival, from, o, made);
-    return memcmp(own, made, (size_t)x->n_ranks * sizeof *own) == 0 ? from : -1;
+    return align(made, maker->operand[o].n_ranks, own, x->n_ranks, axis) ? from : -1;
 }
 
 static void print_maker(const tw_rival *rival, int maker, tw_text *out)
@@ -107,15 +122,25 @@ static tw_status print_operand(const tw_rival *rival, int layer, int operand, tw
     tw_text_printf(out, "      ");
     tw_print_our_loop(x->name, out);
     tw_text_printf(out, ": {");
-    if (maker_of(rival, layer, operand) >= 0) print_maker(rival, maker_of(rival, layer, operand), out);
-    tw_text_printf(out, "dtype: %s, %sat: [", type, operand == tw_einsum_weights(e) ? "role: weights, " : "");
+    int axis[TW_RIVAL_RANKS], maker = tw_rival_maker(rival, layer, operand, axis);
+    bool weights = operand == tw_einsum_weights(e) && maker < 0;
+    int n = x->n_ranks;
+    for (int r = 0; maker < 0 && r < n; r++) axis[r] = r;
+    if (maker >= 0) n = result_of(rival->layer[maker].einsum)->n_ranks;
+    if (maker >= 0) print_maker(rival, maker, out);
+    tw_text_printf(out, "dtype: %s, %sat: [", type, weights ? "role: weights, " : "");
     extents_of(rival, layer, operand, extent);
-    for (int r = 0; r < x->n_ranks; r++) {
+    for (int r = 0; r < n; r++) {
+        const tw_einsum_rank *rank = axis[r] >= 0 ? &x->rank[axis[r]] : NULL;
         tw_text_printf(out, "%s", r ? ", " : "");
-        print_rank(e, &x->rank[r], (tw_einsum_reach(&x->rank[r], e->extent) - extent[r]) / 2, out);
+        if (rank)
+            print_rank(e, rank, (tw_einsum_reach(rank, e->extent) - extent[axis[r]]) / 2, out);
+        else
+            tw_text_printf(out, "0");
     }
     tw_text_printf(out, "], shape: [");
-    for (int r = 0; r < x->n_ranks; r++) tw_text_printf(out, "%s%" PRId64, r ? ", " : "", extent[r]);
+    for (int r = 0; r < n; r++)
+        tw_text_printf(out, "%s%" PRId64, r ? ", " : "", axis[r] >= 0 ? extent[axis[r]] : 1);
     tw_text_printf(out, "]}\n");
     return TW_OK;
 }
@@ -131,8 +156,6 @@ static tw_status print_operands(const tw_rival *rival, int layer, bool updated, 
             TW_TRY(print_operand(rival, layer, o, diag, out));
     return TW_OK;
 }
-
-static const tw_einsum_operand *result_of(const tw_einsum *e) { return &e->operand[result_number(e)]; }
 
 static void print_loops(const tw_einsum *e, tw_text *out)
 {
@@ -154,6 +177,7 @@ static void print_loops(const tw_einsum *e, tw_text *out)
     tw_text_printf(out, "]\n");
 }
 
+/* A mean of integers would need floats; one takes as long as a maximum. */
 static const char *compute_of(const tw_rival *rival, const tw_einsum *e)
 {
     for (int o = 0; o < e->n_operands; o++)

@@ -14,6 +14,7 @@ typedef struct tw_rival_layer {
     const tw_loopnest *nest; /* NULL: the files do not map it                   */
     tw_loc loc;              /* of the mapping, or of the layer                 */
     int made_by;       /* 1 + the layer whose result it reads as activations; 0: none, or it is not known which */
+    int also_by;       /* likewise, as weights: two tensors element by element      */
     const void *extra; /* what its tool alone knows: constraints, hints   */
 } tw_rival_layer;
 

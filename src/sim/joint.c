@@ -194,6 +194,8 @@ static __int128 energy_of(const tw_platform *platform, const tw_instr *in)
     return in->heard ? sum : sum + energy_at(platform, source, engine->reads[out], true, in->reads);
 }
 
+double tw_joint_energy(const tw_platform *platform, const tw_instr *in) { return (double)energy_of(platform, in); }
+
 /* What a group has fits if the sum does, which is checked in the end. */
 static void add_energy(runner *r, const tw_instr *in)
 {

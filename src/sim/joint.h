@@ -38,6 +38,8 @@ typedef struct tw_joint_timeline {
  * of the diagnostics ends it. */
 TW_NODISCARD tw_status tw_joint_run(const tw_joint *joint, const tw_row_sink *sink, const tw_work *work,
                                     tw_joint_timeline *out);
+/* Femtojoules of one command. */
+double tw_joint_energy(const tw_platform *platform, const tw_instr *in);
 /* Cycles, counts and energy alone, which is faster; nothing is left in an arena. TW_INFEASIBLE when the meter, which counts commands
  * and may be NULL, ends it. */
 TW_NODISCARD tw_status tw_joint_measure(const tw_joint *joint, tw_meter *meter, const tw_work *work,

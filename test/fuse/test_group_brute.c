@@ -1,11 +1,10 @@
 /* test/fuse/test_group_brute.c - the search for groups against trying everything.
  *
  * Random graphs of two to four small operators on random machines with one memory on chip, with and without ports. Every mapping of the space that
- * docs/design/fuse.md states is simulated (brute_group.h). The bound is never above any of them: that is a proof, and has no exceptions. The plan is
- * found by a heuristic, so that it may be worse than the best of them: how often and by how much is counted, printed and limited.
+ * docs/design/fuse.md states is simulated (brute_group.h). The bound is never above any of them: that is a proof, and has no exceptions. Nor has the plan: where so few mappings are
+ * all that there is, fuse/exact.h goes through them, so that no plan is worse than the best of them.
  *
  *     TW_SEED=n TW_CASES=n    so many graphs; TW_CASE=i only this one
- *     TW_SHOW=1               those that are worse, with the mapping that is better
  */
 #include "brute_group.h"
 #include "fuse/least.h"
@@ -251,7 +250,7 @@ static void compare(const trial *t, int number, const tw_plan *plan, tally *n)
     double worse = (double)value / (double)t->best - 1;
     n->sum += worse;
     if (worse > n->most) n->most = worse;
-    if (getenv("TW_SHOW")) show(t, number, "worse", plan);
+    show(t, number, "worse", plan);
 }
 
 /* A graph that brute force can do. */
@@ -313,5 +312,5 @@ TEST(no_bound_is_above_any_way_to_run_a_graph_and_plans_are_as_good_as_trying_ev
                   "most; %d have none\n",
                   n.n_better, n.n_equal, n.n_worse, n.n_worse ? 100 * n.sum / n.n_worse : 0, 100 * n.most,
                   n.n_none);
-    CHECK(5 * n.n_worse <= n.n);
+    CHECK_EQ(n.n_worse, 0);
 }

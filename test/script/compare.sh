@@ -48,6 +48,31 @@ pair=$source/examples/13-fused-convolutions
 expect 0 groups layers
 says out.txt "conv1, l1: tiles along oc"
 
+# Of networks in groups: stretches of steps that compare, which add up to both times; a sentence, and where the time goes, come first.
+"$tw" plan "$source"/examples/09-network/digits.onnx -m "$source"/test/networks/slow-dram.yaml --dim=batch=1 -o program -q || fail "no plan"
+"$tw" plan "$source"/examples/09-network/digits.onnx -m "$source"/test/networks/slow-dram.yaml --dim=batch=1 --layers -o apart -q || fail "no plan"
+expect 0 program apart
+says out.txt "B needs "
+says out.txt "where the time goes"
+says out.txt "lost: waiting"
+says out.txt "groups  cycles A  cycles B  change"
+lacks out.txt "conv1: cycles"
+narrow out.txt
+expect 0 program apart --json
+python3 - program/plan.json apart/plan.json <<'END' || fail "stretches do not add up"
+import json, sys
+made = json.load(open("out.txt"))["stretches"]
+for i, file in enumerate(sys.argv[1:]):
+    doc = json.load(open(file))
+    assert sum(s["cycles"][i] for s in made) == doc["totals"]["cycles"], file
+    ends = {p["first_step"] + p["steps"] - 1 for p in doc.get("programs", [])}
+    assert ends <= {s["last_step"] for s in made} or not ends
+assert [s["first_step"] for s in made] == sorted({s["first_step"] for s in made}) and len(made) > 2
+assert all(a["last_step"] < b["first_step"] for a, b in zip(made, made[1:]))
+END
+expect 0 program program
+lacks out.txt "cycles A"
+
 # ---- the document ----
 expect 0 a b --json
 valid_json out.txt

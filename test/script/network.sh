@@ -91,9 +91,9 @@ expect 0 plan model.yaml -m snitch --dump=model
 cmp out.txt model.yaml || fail "the dump of a network's model is read as another one"
 
 # ---- the same from two threads, from any locale, and again ----
-expect 0 plan "${digits[@]}" -o two --threads=2
+expect 0 plan "${digits[@]}" -o two --threads=2 --no-cache
 diff -r one two >&2 || fail "two threads find something else"
-LC_ALL=C expect 0 plan "${digits[@]}" -o three
+LC_ALL=C expect 0 plan "${digits[@]}" -o three --no-cache
 diff -r one three >&2 || fail "files depend on the locale, or on the number of cores"
 
 # ---- programs of groups: the file reproduces them, gives some of them, or all ----
@@ -108,6 +108,46 @@ expect 0 verify "${joined[@]}" --mapping=joined/mapping.yaml
 says out.txt "as they are planned"
 expect 0 plan "${joined[@]}" --mapping=joined/mapping.yaml -o joined-again
 cmp joined/mapping.yaml joined-again/mapping.yaml || fail "the search changes what is given"
+# ---- the cache: layers and programs as they were found, byte for byte; another question is another entry ----
+hit() { expect 0 plan "$@"; says err.txt "(from the cache"; }
+miss() { expect 0 plan "$@"; lacks err.txt "(from the cache"; }
+entries() { find "$XDG_CACHE_HOME" -type f 2>/dev/null | wc -l; }
+rm -rf cache
+miss "${joined[@]}" -o kept; cp out.txt first.txt; [ "$(entries)" = 1 ] || fail "one network leaves $(entries) entries"
+find cache -name '.*' | grep -q . && fail "temporary files are left in the cache"
+hit "${joined[@]}" -o kept-again; cmp <(sed 's/kept-again/kept/' out.txt) first.txt || fail "the report differs when it comes from the cache"
+diff -r kept kept-again >&2 || fail "files differ when the plan comes from the cache"
+hit "${joined[@]}" -o kept-again --threads=1 --time-limit=1000 --json; valid_json out.txt
+expect 0 verify "${joined[@]}"; says err.txt "(from the cache"; says out.txt "as they are planned"
+expect 0 plan "${joined[@]}" -o kept-again -q; is_empty err.txt; is_empty out.txt
+TILEWRIGHT_NO_CACHE=1 miss "${joined[@]}" -o kept-again
+for other in --layers --dtype=i8 --objective=energy --no-fold --space=all --mapping=wish.yaml --gap=0.2; do
+    echo 'programs: [{groups: [{ops: [conv1, pool1]}]}]' >wish.yaml
+    miss "${joined[@]}" "$other" -o other; hit "${joined[@]}" "$other" -o other
+done
+sed 's/size: 1048576/size: 524288/; s/size: 1 *MiB/size: 512KiB/' "$source"/test/networks/slow-dram.yaml >half.yaml
+cmp -s half.yaml "$source"/test/networks/slow-dram.yaml && fail "the machine is not another one"
+miss digits.onnx -m half.yaml --dim=batch=1 -o other
+n=$(entries); miss "${joined[@]}" --time-limit=1000 --budget=3000 -o other; [ "$(entries)" = "$n" ] || fail "what had a time limit is kept"
+# An entry that was damaged, or is another's, is none; it is written anew.
+rm -rf cache; miss "${joined[@]}" -o kept-again
+entry=$(find cache -type f)
+for damage in 's/^#l 1/#l 0/' 's/^#g \(. \)\([0-9]*\)/#g \11\2/' '$d' 's/ops: \[conv1/ops: [conv2/'; do
+    sed -i "$damage" "$entry"
+    miss "${joined[@]}" -o kept-again; diff -r kept kept-again >&2 || fail "a damaged entry changes the answer"
+    hit "${joined[@]}" -o kept-again
+done
+# The same with a right sum: what the entry says is not what the simulation says.
+python3 - "$entry" <<'EOF'
+import re, sys
+text = open(sys.argv[1]).read()
+body = text[:text.rindex("# sum ")]
+body = re.sub(r"(?m)^#g (\d+) (\d+)", lambda m: f"#g {m[1]} {int(m[2]) - 1}", body)
+h = 0x6c62272e07bb014262b821756295c58d
+for b in body.encode(): h = ((h ^ b) * (1 << 88 | 0x13b)) % (1 << 128)
+open(sys.argv[1], "w").write(body + "# sum %032x\n" % h)
+EOF
+miss "${joined[@]}" -o kept-again; diff -r kept kept-again >&2 || fail "a forged entry changes the answer"
 echo 'programs: [{groups: [{ops: [conv2, conv3]}]}]' >two.yaml
 expect 1 plan "${joined[@]}" --mapping=two.yaml
 complains "two.yaml:1:22: infeasible: 'conv2' to 'conv3' are not searched as one group: 'sum3', outside, reads 'r2'"

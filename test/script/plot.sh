@@ -81,5 +81,27 @@ expect 74 eval "${kpu[@]}" --plot=gantt -o nowhere/x.png
 three=$source/examples/16-three-cores
 expect 0 eval "$three"/workload.yaml -m "$three"/machine.yaml --mapping "$three"/equal.yaml --plot=buffers -o cores.svg
 for core in a b c; do says cores.svg "$core.sram"; done
+# Colours of groups are those of the page: one per group or, of a single one, per operator. Engines without work have no row, and shares
+# stand beside the rows, however many digits they have.
+attention=$source/examples/17-attention
+expect 0 eval "$three"/workload.yaml -m "$three"/machine.yaml --mapping "$three"/equal.yaml --plot=gantt -o sides.svg
+says sides.svg ">moved, a colour per group in turn<"
+says sides.svg " engines without work<"
+lacks sides.svg ">a-b<"
+expect 0 eval "$attention"/workload.yaml -m "$attention"/machine.yaml --mapping "$attention"/mapping.yaml --plot=gantt -o one.svg
+says one.svg ">context computed<"
+python3 - one.svg <<'END' || fail "the share of an engine stands in its row"
+import re, sys
+text = open(sys.argv[1]).read()
+shares = [(float(x), t) for x, t in re.findall(r'<text x="([\d.]+)"[^>]*text-anchor="end"[^>]*>([\d.<]+%)<', text)]
+back = re.findall(r'<path d="M([\d.]+) [\d.]+h([\d.]+)v[\d.]+h-[\d.]+z" fill="#f1f3f6"', text) or re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"[^>]*fill="#f1f3f6"', text)
+right = max(float(x) + float(w) for x, w in back)
+assert shares and right > 0 and all(x - 5.7 * len(t) > right for x, t in shares), (shares, right)
+END
+# Where a bar leaves no room beside it, its number stands in it, and can be read.
+expect 0 plan "$source"/test/networks/blaze.onnx -m "$source"/test/networks/slow-dram.yaml --budget=20000 --plot=losses -o waits.svg
+grep -qE 'fill="#1b1f24">[0-9]+.[0-9]+.[0-9]+, 9[0-9]%<' waits.svg || fail "the longest wait has no number that can be read"
+expect 0 plan conv:16x16x16,out=32,kernel=3,pad=1,dtype=i8 -m kpu-edge --objective=latency,energy --pareto --plot=pareto -o near-front.svg
+grep -qE '>4.?91[0-9]\.[0-9]' near-front.svg && fail "a part of a cycle on an axis"
 [ $failed = 0 ] && echo "pictures are as they should be"
 exit $failed

@@ -24,6 +24,32 @@ says out.txt "verified"
 expect 0 workload.yaml -m "$t/hda.yaml" --mapping groups.yaml --rules=native
 says out.txt "layers on two_cores"
 
+# Layers that the mapping fuses are one group of ours, in the tiles that it says, and the same numbers come out.
+cat >fused.yaml <<'EOF'
+layers:
+- {name: Conv, core_allocation: [[0]]}
+- {name: Gemm, core_allocation: [[1]]}
+fused_groups:
+- name: both
+  layers: [wide, deep]
+  intra_core_tiling:
+  - {dim: deep.D2, tile: 2}
+EOF
+sed -i 's/^- {name: Gemm/- {name: wide, core_allocation: [[0]]}\n- {name: deep, core_allocation: [[1]]}\n&/' fused.yaml
+expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping fused.yaml --rules=native -o fused
+says out.txt "3 operators in 2 groups"; says out.txt "bytes neither stored nor"; says out.txt "executed, equal to"
+says fused/mapping.yaml "sizes: {oy: 1}"; says fused/mapping.yaml "engines: {wide: big.array, deep: little.array}"
+sed 's/deep, core_allocation: \[\[1/deep, core_allocation: [[0/' fused.yaml >one.yaml # the little one has no room for two rows
+expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping one.yaml --rules=native -o fused
+says fused/mapping.yaml "sizes: {oy: 2}"; says out.txt "nothing computed again"; says out.txt "executed, equal to"
+expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping "$t/mapping_2026.yaml" --rules=native
+says err.txt "mapping_2026.yaml:18:3: note: group 'both' runs layer by layer: 'deep' has no loop along which its layers are cut over cores"
+says out.txt "executed, equal to"
+# Tiles of a layer by itself are those of intra_core_tiling: a number of them, or as many as there are indices.
+printf -- '- name: default\n  core_allocation: [0]\n  intra_core_tiling: ["OY, 2", "D, all"]\n' >tiles.yaml
+expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping tiles.yaml --rules=native -o tiles
+says tiles/mapping.yaml "sizes: {oy: 3}"; says tiles/mapping.yaml "sizes: {oy: 2}"; says tiles/mapping.yaml "sizes: {d: 1}"
+
 sub=convert
 sed 's/little/nobody/' "$t/hda.yaml" >broken.yaml
 cp "$t"/big.yaml "$t"/dram.yaml .

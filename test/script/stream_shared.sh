@@ -83,4 +83,65 @@ cp out.txt groups.yaml
 sub=eval
 expect 0 workload.yaml -m machine.yaml --mapping groups.yaml --full
 says out.txt "in 16 groups"; says out.txt "executed, equal to"; says out.txt "cycles alone on"
+
+# One command each: the equal split as the lab demands it, by the tool's rules and by our simulation, and our own allocation.
+lab2="$lab/workload/4_convs.onnx -m $lab/hardware/hda_bus.yaml"
+expect 0 $lab2 --mapping "$lab"/mapping/mapping.yaml
+says out.txt "as Stream runs them: 128831 cycles"
+for busy in 112948 54448 15883; do says out.txt "busy $(printf %14d $busy) cycles"; done
+expect 0 $lab2 --mapping "$lab"/mapping/mapping.yaml --rules=native --json
+# Closed form: the input once, each weight once, and what four layers store and three load again; the input arrives at three cores.
+"$build"/test/json_check out.txt >/dev/null || fail "no document"
+input=$((3 * 56 * 56)) weights=$((8 * 9 * (3 + 8 + 8 + 8))) image=$((8 * 56 * 56))
+says out.txt "\"port\": \"bus\", \"tensor\": \"Layer0.i\", \"transfers\": 8, \"units\": $input, \"delivered_units\": $((3 * input))"
+passed=$(grep -F '"port": "bus", "tensor"' out.txt | sed 's/.*"units": \([0-9]*\), .*/\1/' | awk '{ n += $1 } END { print n }')
+[ "$passed" = $((input + weights + 7 * image)) ] || fail "$passed bytes pass the bus"
+sub=plan
+expect 0 $lab2 --rules=native --dtype i8 -o own
+cycles=$(sed -n "s/^  time *\([0-9']*\) cycles.*/\1/p" out.txt | tr -d "'")
+[ "${cycles:-99999}" -le 11500 ] || fail "$cycles cycles"
+says out.txt "cores idle"; says out.txt "verified"
+
+# Groups of 2026 run tile by tile on one timeline, with every core's part.
+sub=eval two="$data/new_format/workload/2conv_1_8_32_32_16_32_3.onnx -m $quad"
+expect 0 $two --mapping "$data"/new_format/mapping/2conv_1_32_32_8_16_32_3.yaml --rules=native
+says out.txt "2 operators in 4 groups"; says out.txt "executed, equal to"
+says err.txt "each of the 4 cores reads all of what 'Conv1' makes along 'K', and makes it by itself"
+sub=convert
+expect 0 --as=mapping "$quad" "$data"/examples/workload/resnet18.onnx "$data"/new_format/mapping/resnet18_tpu_quad_core.yaml
+for g in 0_Frontend 1_Layer1_Block0 7_Layer4_Block0; do says out.txt "name: Group_$g.3"; done
+says out.txt "part: {loop: k, from: 48, to: 64}"; says out.txt "x_maxpool_MaxPool: pooling.array"
+
+# Pools and additions of a network cost what the same layers in a file cost.
+cat >layers.yaml <<'EOF'
+- id: 0
+  name: pool
+  operator_type: MaxPool
+  equation: O[b][k][oy][ox]+=W[fy][fx]*I[b][k][iy][ix]
+  dimension_relations: [ix=2*ox+1*fx, iy=2*oy+1*fy]
+  loop_dims: [B, K, OX, OY, FX, FY]
+  loop_sizes: [1, 64, 56, 56, 3, 3]
+  pr_loop_dims: [IX, IY]
+  pr_loop_sizes: [112, 112]
+  operand_precision: {W: 0, I: 8, O: 8, O_final: 8}
+  operand_source: {I: 0, W: 0}
+- id: 1
+  name: add
+  operator_type: Add
+  equation: O[b][h][d][k]=I[b][h][d][k]+W[b][h][d][k]
+  dimension_relations: []
+  loop_dims: [B, H, D, K]
+  loop_sizes: [1, 64, 56, 56]
+  operand_precision: {W: 8, I: 8, O: 16, O_final: 8}
+  operand_source: {I: 1, W: 1}
+EOF
+printf -- '- {name: default, core_allocation: [0, 1, 2, 3]}\n- {name: MaxPool, core_allocation: [4]}\n- {name: GlobalAveragePool, core_allocation: [4]}\n- {name: Add, core_allocation: [5]}\n' >types.yaml
+sub=eval
+expect 0 layers.yaml -m "$quad" --mapping types.yaml
+cell() { awk -v name="$1" '$1 == name { for (i = 3; i <= NF; i++) if ($i != "-") { print $i; exit } }' out.txt; }
+pool=$(cell pool) add=$(cell add)
+expect 0 "$data"/examples/workload/resnet18.onnx -m "$quad" --mapping types.yaml
+[ -n "$pool" ] && [ "$pool" = "$(cell /maxpool/MaxPool)" ] || fail "a pool costs $(cell /maxpool/MaxPool), in a file $pool"
+[ -n "$add" ] && [ "$add" = "$(cell /layer1/layer1.0/Add)" ] || fail "an addition costs $(cell /layer1/layer1.0/Add), in a file $add"
+says out.txt "31 layers on 7 cores"
 exit $failed

@@ -90,6 +90,21 @@ export async function checkCompare(browser, report, reports) {
   await context.close();
 }
 
+/** Two plans of a network, one in groups: rows of stretches are those of the command, and add up to both times. */
+export async function checkCompareNetworks(browser, report, reports) {
+  const { page, context, problems } = await load(browser, report, { width: 700 });
+  const { stretches } = JSON.parse(lib.tilewright(["compare", ...reports.map((r) => join(r.folder, "plan.json")), "--json"]).out);
+  const shown = await lib.readTable(page, "stretches");
+  const numbers = shown.map((row) => [row.steps, row.groups_a, row.groups_b, row.a, row.b].map(Number));
+  equal(numbers, stretches.map((s) => [s.first_step, ...s.groups, ...s.cycles]), `${report.name}: stretches, in the page and by the command`);
+  const totals = reports.map((r) => lib.readJson(r.folder, "plan.json").totals.cycles);
+  equal([3, 4].map((i) => numbers.reduce((sum, row) => sum + row[i], 0)), totals, `${report.name}: cycles of all stretches`);
+  check(!(await page.isVisible("table[data-table=compare-steps]")), `${report.name}: what steps take by themselves is folded`);
+  await lib.picture(page, report.name);
+  equal(problems, [], `${report.name}: messages`);
+  await context.close();
+}
+
 /** A page with one plan is given another's plan.json. */
 export async function checkSecondPlan(browser, report, other) {
   const { page, context, problems } = await load(browser, report);

@@ -88,9 +88,10 @@ async function checkPrint(page, name, kind) {
 
 const TABS = {
   plan: ["Overview", "Timeline", "Tiles", "Tables", "What-if", "Compare"],
-  network: ["Network", "Run", "Overview", "Timeline", "Tiles", "Tables", "What-if", "Compare"],
-  programs: ["Network", "Run", "Overview", "Timeline", "Tables", "What-if", "Compare"],
+  network: ["Network", "Run", "Machine", "Overview", "Timeline", "Tiles", "Tables", "What-if", "Compare"],
+  programs: ["Network", "Run", "Machine", "Overview", "Timeline", "Tables", "What-if", "Compare"],
   compare: ["Compare", "Overview", "Tables"],
+  networks: ["Compare"],
   groups: ["Overview", "Timeline", "Tables", "What-if", "Compare"],
 };
 
@@ -104,7 +105,8 @@ export async function checkPage(browser, report) {
   const data = lib.readPage(report.file);
   equal(await page.title(), data.title, `${name}: title`);
   const groups = Boolean(data.plans[0]?.doc.groups);
-  const kind = !groups ? data.kind : data.kind === "network" ? "programs" : "groups";
+  const networks = data.kind === "compare" && data.plans.every((plan) => plan.doc.schema === "tilewright.network");
+  const kind = networks ? "networks" : !groups ? data.kind : data.kind === "network" ? "programs" : "groups";
   equal(await tabNames(page), TABS[kind], `${name}: tabs`);
   await checkTabsByMouse(page, name);
   await checkDarkAndNarrow(page, name);

@@ -5,13 +5,13 @@ import { checkActions, checkEvents } from "./events.mjs";
 import { checkDamaged, checkException, checkNoScript } from "./faults.mjs";
 import { checkCompareGroups, checkGroups } from "./groups.mjs";
 import { check, checks, launch } from "./lib.mjs";
-import { checkCompare, checkFolded, checkNetwork, checkSecondPlan } from "./network.mjs";
+import { checkCompare, checkCompareNetworks, checkFolded, checkNetwork, checkSecondPlan } from "./network.mjs";
 import { checkPage } from "./pages.mjs";
 import { checkCompareLooks, checkNetworkLooks, checkOverviewLooks } from "./looks.mjs";
 import { checkPrograms } from "./programs.mjs";
 import { makeReports } from "./reports.mjs";
 import { checkFrames, checkTimeline } from "./timeline.mjs";
-import { checkWhatIf } from "./whatif.mjs";
+import { checkMachine, checkWhatIf } from "./whatif.mjs";
 import { checkWalk, checkWindow } from "./walk.mjs";
 
 /** The fastest of three, since others may be busy on this machine. */
@@ -39,11 +39,13 @@ await checkEvents(reports.operators);
 await checkActions(reports.lockstep);
 await checkActions(reports.conv);
 const browser = await launch();
-const { kpu, constants, planned, resident, comparegroups, ...looked } = reports;
+const { kpu, constants, layers, apart, planned, resident, comparegroups, ...looked } = reports;
 try {
   await checkFrames(browser, reports.million); // alone, since it measures
   await atOnce(3, [
-    () => checkWhatIf(browser, [reports.small, kpu, reports.lockstep, reports.searched, reports.groups, reports.fused, planned, resident]),
+    () => checkWhatIf(browser, [reports.small, kpu, reports.lockstep, reports.searched, reports.groups, reports.fused, planned, resident, reports.programs]),
+    () => checkMachine(browser, reports.programs),
+    () => checkMachine(browser, layers),
     ...Object.values(looked).map((report) => () => checkPage(browser, report)),
     () => checkTimeline(browser, reports.small, small),
     () => checkAnswers(browser, reports.small),
@@ -58,6 +60,7 @@ try {
     () => checkPrograms(browser, reports.programs),
     () => checkFolded(browser, constants),
     () => checkCompare(browser, reports.compare, [kpu, reports.searched]),
+    () => checkCompareNetworks(browser, reports.comparenetworks, [reports.programs, apart]),
     () => checkSecondPlan(browser, kpu, reports.searched),
     () => checkOverviewLooks(browser, kpu),
     () => checkOverviewLooks(browser, reports.conv),

@@ -33,8 +33,12 @@ const COMMANDS = {
   network: ["plan", example("09-network/digits.onnx"), "-m", "snitch", "--dim=batch=1", "--core=snitch-note", "--explain", "--budget=20000"],
   // a program of eight steps in two groups, and three steps by themselves
   programs: ["plan", example("09-network/digits.onnx"), "-m", join(source, "test/networks/slow-dram.yaml"), "--dim=batch=1"],
+  // layer by layer
+  layers: ["plan", example("09-network/digits.onnx"), "-m", "kpu", "--dim=batch=1", "--layers", "--budget=20000"],
   // ten nodes of eleven depend on constants alone
   constants: ["plan", join(source, "test/web/constants.onnx"), "-m", "kpu"],
+  apart: ["plan", example("09-network/digits.onnx"), "-m", join(source, "test/networks/slow-dram.yaml"), "--dim=batch=1", "--layers", "--budget=20000"],
+  comparenetworks: ["compare", "programs/plan.json", "apart/plan.json"],
   compare: ["compare", "kpu/plan.json", "searched/plan.json"],
   comparegroups: ["compare", "fused/plan.json", "planned/plan.json"],
 };

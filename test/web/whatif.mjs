@@ -1,6 +1,6 @@
 // The planner in the page: every change of a field gives what the command gives for the files that the page saves.
 import { join } from "node:path";
-import { check, equal, readFileSync, readJson, scratch, tilewright, writeFileSync } from "./lib.mjs";
+import { check, equal, picture, readFileSync, readJson, scratch, tilewright, writeFileSync } from "./lib.mjs";
 import { load, show } from "./visit.mjs";
 
 const CHANGES = 54; // of which more than half are of plans in groups
@@ -204,6 +204,50 @@ async function checkReport(browser, report, seed, wanted) {
   equal(problems, [], `${name}: what-if asks for nothing and complains of nothing`);
   await context.close();
   return made;
+}
+
+/** The machine of a whole network: what its parts give together is what the command says of the network with the saved machine and the
+ *  report's own mapping. */
+export async function checkMachine(browser, report) {
+  const { name, folder, args } = report;
+  const { page, context, problems } = await load(browser, report, { prepare: watchFiles, width: 700, height: 900 });
+  const { totals } = readJson(folder, "plan.json");
+  const dims = args.filter((arg) => arg.startsWith("--dim"));
+  const network = async () => {
+    const machine = await save(page, "machine", `${name}-network`);
+    const doc = JSON.parse(tilewright(["eval", args[1], "-m", machine, ...dims, `--mapping=${join(folder, "mapping.yaml")}`, "--json"]).out);
+    return { cycles: doc.totals.cycles, energy: doc.totals.energy_fj };
+  };
+  await show(page, "Machine");
+  equal(await answer(page), { cycles: totals.cycles, energy: totals.energy_fj }, `${name}: the machine begins with the network`);
+  const numbers = (await readFields(page)).filter(([, value]) => /^\d+$/.test(value));
+  let made = 0;
+  for (const [field, value] of numbers) {
+    if (!/per_cycle|latency|size|count/.test(field)) continue;
+    await enter(page, field, String(2 * Number(value) + 1));
+    const got = await answer(page);
+    if (got) equal(got, await network(), `${name}: '${field}' of the whole network, in the page and by the command`);
+    made += got !== null;
+    await checkSum(page, name);
+  }
+  check(made >= 4, `${name}: ${made} changes of the machine were compared`);
+  await picture(page, `${name}-machine`);
+  await page.click("[data-do=reset]");
+  equal((await answer(page))?.cycles, totals.cycles, `${name}: reset of the machine`);
+  await enter(page, await limited(page), "1");
+  check((await answer(page)) === null && /short by|too small|does not fit/.test(await page.textContent(".results .messages")), `${name}: parts of the network that do not fit are named`);
+  equal(problems, [], `${name}: the machine's page asks for nothing and complains of nothing`);
+  await context.close();
+}
+
+/** Bars of the waterfall, and rows of the table of parts, add up to the time. */
+async function checkSum(page, name) {
+  const { cycles } = (await answer(page)) ?? {};
+  if (cycles === undefined) return;
+  const values = await page.$$eval(".results [data-loss]", (list) => list.map((e) => [e.dataset.loss, Number(e.dataset.value)]));
+  equal(values.filter(([key]) => key !== "cycles").reduce((sum, [, value]) => sum + value, 0), cycles, `${name}: losses of the network on another machine`);
+  const rows = await page.$$eval("table[data-table=parts] td[data-key=cycles]", (list) => list.map((e) => Number(e.dataset.value)));
+  if (rows.length) equal(rows.reduce((a, b) => a + b, 0), cycles, `${name}: cycles of the parts`);
 }
 
 export async function checkWhatIf(browser, reports) {

@@ -261,3 +261,10 @@ function showBand(canvas: HTMLCanvasElement, band: HTMLElement, from: number, to
   });
   if (!band.isConnected) canvas.parentElement?.append(band);
 }
+
+/** Addresses up to which a picture reaches, at most so many and 0: round numbers, of bytes powers of two. */
+export function addressTicks(addresses: number, most: number, unit: "byte" | "element"): number[] {
+  if (unit !== "byte") return scaleLinear().domain([0, addresses]).ticks(most);
+  const step = 2 ** Math.ceil(Math.log2(addresses / most));
+  return Array.from({ length: Math.floor(addresses / step) + 1 }, (_, i) => i * step);
+}

@@ -34,6 +34,12 @@ const FIELDS: Record<string, string> = {
   layers_within_1_percent: "layers within 1 % of the bound",
 };
 
+/** Parts of the time, as the waterfall of the terminal calls them. */
+const LOSSES: Record<string, string> = { cores: "cores idle", edge: "edge tiles", wait: "waiting" };
+function lossWords(kind: string): string {
+  return kind === "peak" ? "time at the peak" : kind === "executing" ? "time of executions" : `lost: ${LOSSES[kind] ?? kind}`;
+}
+
 function fieldWords(field: string, section: string): string {
   if (field === "slots") return section === "memories" ? "allocated" : "buffers";
   return FIELDS[field] ?? field.replace(/_/g, " ");
@@ -56,6 +62,7 @@ function thingWords(section: string, rest: string): string {
 
 /** Names may have dots in them: sections are looked for from the left, and a field is what stands behind the last dot. */
 export function compareWords(key: string): string {
+  if (key.startsWith("losses.")) return lossWords(key.slice(7));
   const part = /^(?:(.*?)\.)??(engines|links|memories|ports|holds|mapping|search|bound|tensors)\.(.*)$/.exec(key);
   const owner = (name: string) => name.replace(/^(ops|groups|steps)\./, "");
   if (!part) {

@@ -76,6 +76,7 @@ const STEP: Known = {
   instructions: PLAIN,
   macs: PLAIN,
 };
+const LOST: Known = { cores: LESS, recompute: LESS, fill: LESS, overhead: LESS, edge: LESS, contention: LESS, start: LESS, end: LESS, wait: LESS };
 const STEP_MEMORY: Known = { moved: LESS_UNITS, buffers: UNITS, peak: LESS_UNITS };
 
 class Collector {
@@ -146,8 +147,15 @@ function groupValues(out: Collector, doc: Doc) {
   for (const h of doc.holds ?? []) out.known(`holds.${h.group}.${h.memory}.${h.tensor}.`, h, HOLD);
 }
 
+/** Where the time goes; of a machine without a peak the first part is the time of its executions. */
+function lossValues(out: Collector, losses: Doc | undefined) {
+  out.number(losses?.has_peak === false ? "losses.executing" : "losses.peak", losses?.peak, PLAIN);
+  out.known("losses.", losses, LOST);
+}
+
 function planValues(out: Collector, doc: Doc) {
   out.known("", doc.summary, SUMMARY);
+  lossValues(out, doc.losses);
   for (const op of doc.ops as Doc[]) opValues(out, doc.ops.length === 1 ? "" : `ops.${op.name}.`, op, doc.ops.length > 1);
   if (doc.groups) groupValues(out, doc);
   out.words("verdict", verdictWord(doc));
@@ -183,6 +191,7 @@ function levelValues(out: Collector, prefix: string, level: Doc) {
 
 function networkValues(out: Collector, doc: Doc) {
   out.known("", doc.totals, TOTALS);
+  lossValues(out, doc.totals?.losses);
   out.known("", doc, NETWORK);
   out.known("tensors.", doc.tensors, TENSORS);
   for (const step of doc.steps as Doc[]) {
@@ -191,6 +200,83 @@ function networkValues(out: Collector, doc: Doc) {
     for (const key of ["op", "output", "bottleneck", "why"]) out.words(prefix + key, step[key]);
     for (const m of step.memories ?? []) out.known(`${prefix}memories.${m.memory}.`, m, STEP_MEMORY);
   }
+}
+
+// ---- how a network runs ----
+
+/** Steps whose time is one: a group of a program, groups that share steps, or a step that runs by itself. */
+export interface SpanOfSteps {
+  first: number;
+  last: number;
+  names: string[]; // of the groups
+  cycles: number;
+}
+
+/** In the order of the steps; they add up to the time of the network. As src/report/data/document.c has them. */
+export function spansOf(doc: Doc): SpanOfSteps[] {
+  const all: SpanOfSteps[] = [];
+  let pending = 0; // cycles of groups that name no step: padding that is written
+  const add = (next: SpanOfSteps) => {
+    next.cycles += pending;
+    pending = 0;
+    while (all.length && all[all.length - 1].last >= next.first) {
+      const last = all.pop()!;
+      next = { first: Math.min(next.first, last.first), last: Math.max(next.last, last.last), names: [...last.names, ...next.names], cycles: next.cycles + last.cycles };
+    }
+    all.push(next);
+  };
+  const steps = doc.steps as Doc[];
+  for (let i = 0; i < steps.length; ) {
+    const program = (doc.programs as Doc[] | undefined)?.find((p) => p.first_step === i);
+    if (!program) {
+      if (steps[i].cycles > 0) add({ first: i, last: i, names: [steps[i].name], cycles: steps[i].cycles });
+      i++;
+      continue;
+    }
+    const names: string[] = steps.slice(i, i + program.steps).map((step) => step.name);
+    for (const group of program.groups as Doc[]) {
+      const own = (group.operators as Doc[]).map((op) => names.indexOf(op.name)).filter((at) => at >= 0);
+      if (own.length) add({ first: i + Math.min(...own), last: i + Math.max(...own), names: [group.name], cycles: group.cycles ?? 0 });
+      else pending += group.cycles ?? 0;
+    }
+    i += Math.max(1, program.steps);
+  }
+  if (all.length) all[all.length - 1].cycles += pending;
+  return all;
+}
+
+/** Steps between which both networks have the end of a group, or of a step that runs by itself. */
+export interface Stretch {
+  first: number;
+  last: number;
+  name: string; // of the last step
+  groups: [number, number];
+  cycles: [number, number];
+}
+
+/** null: the networks have other steps, or neither runs in groups. */
+export function stretchesOf(a: Doc, b: Doc): Stretch[] | null {
+  const names = (doc: Doc) => (doc.steps as Doc[]).map((step) => step.name);
+  if (!isNetwork(a) || !isNetwork(b) || JSON.stringify(names(a)) !== JSON.stringify(names(b)) || !(a.programs?.length || b.programs?.length)) return null;
+  const waiting = [spansOf(a), spansOf(b)];
+  const made: Stretch[] = [];
+  while (waiting.some((spans) => spans.length)) {
+    const first = Math.min(...waiting.flatMap((spans) => (spans.length ? [spans[0].first] : [])));
+    const next: Stretch = { first, last: first, name: "", groups: [0, 0], cycles: [0, 0] };
+    for (let grew = true; grew; ) {
+      grew = false;
+      waiting.forEach((spans, i) => {
+        for (; spans.length && spans[0].first <= next.last; grew = true) {
+          const span = spans.shift()!;
+          next.last = Math.max(next.last, span.last);
+          next.groups[i] += span.names.length;
+          next.cycles[i] += span.cycles;
+        }
+      });
+    }
+    made.push({ ...next, name: names(a)[next.last] });
+  }
+  return made;
 }
 
 // ---- pairs ----

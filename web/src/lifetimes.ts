@@ -1,4 +1,5 @@
 // Where the tensors between the steps lie: steps to the right, addresses upwards, a rectangle per tensor.
+import { addressTicks } from "./axis";
 import { el, sizeCanvas } from "./dom";
 import { briefNames, shortName, type Place, type Step, type Tensors } from "./networkdoc";
 import { amount, bytes, digits } from "./numbers";
@@ -115,9 +116,9 @@ export class LifetimeMap {
     c.fillText(memory.name, 4, 9);
     c.fillStyle = t.muted;
     c.textAlign = "right";
-    for (const share of [0, 0.5, 1]) {
-      const y = this.yOf(memory, share * memory.top);
-      c.fillText(amount(Math.round(share * memory.top), memory.unit), LEFT - 6, y);
+    for (const address of addressTicks(memory.top, 4, memory.unit)) {
+      const y = this.yOf(memory, address);
+      c.fillText(amount(address, memory.unit), LEFT - 6, y);
       c.fillRect(LEFT - 3, y, 3, 1);
     }
     c.textAlign = "center";

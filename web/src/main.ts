@@ -12,6 +12,7 @@ import { compare } from "./views/compare";
 import { counters } from "./views/counters";
 import { gantt } from "./views/gantt";
 import { groups } from "./views/groups";
+import { hasOneMachine, machine } from "./views/machine";
 import { network } from "./views/network";
 import { overview, verdictLine, networkLine } from "./views/overview";
 import { run } from "./views/run";
@@ -29,6 +30,7 @@ const TILES: Tab = { name: "Tiles", make: either([walk], []), timed: true, lasti
 const TABLES: Tab = { name: "Tables", make: always(tables), timed: false, lasting: false };
 const NETWORK: Tab = { name: "Network", make: always(network), timed: false, lasting: true };
 const RUN: Tab = { name: "Run", make: always(run), timed: false, lasting: true };
+const MACHINE: Tab = { name: "Machine", make: always(machine), timed: false, lasting: true };
 const WHATIF: Tab = { name: "What-if", make: (plan) => (plan.files ? [whatif] : []), timed: false, lasting: false };
 const COMPARE: Tab = { name: "Compare", make: always(compare), timed: false, lasting: true };
 
@@ -39,7 +41,8 @@ function tabsOf(page: PageData): Tab[] {
   const timed = plans.some((plan) => plan.trace);
   const all = [OVERVIEW, ...(timed ? [TIMELINE, TILES] : []), TABLES, ...(Core.isHere ? [WHATIF] : [])];
   const plan = isOfPlans ? all.filter((tab) => plans.some((of) => tab.make(of).length)) : [];
-  if (kind === "network") return [NETWORK, ...(timed ? [RUN] : []), ...plan, COMPARE];
+  const changes = Core.isHere && hasOneMachine(page) ? [MACHINE] : [];
+  if (kind === "network") return [NETWORK, ...(timed ? [RUN] : []), ...changes, ...plan, COMPARE];
   return kind === "compare" ? [COMPARE, ...plan] : [...plan, COMPARE];
 }
 

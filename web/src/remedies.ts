@@ -43,17 +43,17 @@ function listed(remedies: RemedyDoc[]): string {
 }
 
 /** Where nobody asked: what the command found by the way, and how to ask. */
-function hintParts(hints: RemedyDoc[], measure: string): Child[] {
+function hintParts(hints: RemedyDoc[] | undefined, measure: string): Child[] {
   const question = ["What other memories, bandwidths, arrays or fusion would give is searched by ", el("code", {}, ["tilewright plan .. --explain"]), "."];
   return [
-    hints.length > 0 && scroll(table(columns(measure, false), hints, { name: "hints" })),
+    hints?.length ? scroll(table(columns(measure, false), hints, { name: "hints" })) : hints && el("p", { "data-part": "no-hints" }, ["No single change that was simulated saves 1\u202f%."]),
     el("p", { class: "muted" }, question),
   ];
 }
 
 /** The table of what makes a difference and a line for the rest. */
 export function remedyParts({ doc: { remedies }, hints }: { doc: { remedies?: RemedyDoc[] }; hints?: RemedyDoc[] }, measure: string, searched: boolean): Child[] {
-  if (!remedies) return hintParts(hints ?? [], measure);
+  if (!remedies) return hintParts(hints, measure);
   const tried = remedies.filter((r) => r.tried !== false);
   const helping = tried.filter(matters);
   const said = new Set(helping.map((r) => `${r.more} ${r.at}`));

@@ -76,11 +76,11 @@ function drawAxes({ root, flow, x, y }: Plot) {
   const [bottom, top] = y.range();
   for (const tick of ticksOf(x)) {
     shape(root, "line", { x1: x(tick), x2: x(tick), y1: top, y2: bottom, stroke: "var(--line)" });
-    write(root, x(tick), bottom + 15, tickText(tick), { size: 11, anchor: "middle", muted: true });
+    write(root, x(tick), bottom + 15, tickText(tick, x.domain()[1]), { size: 11, anchor: "middle", muted: true });
   }
   for (const tick of ticksOf(y)) {
     shape(root, "line", { x1: left, x2: right, y1: y(tick), y2: y(tick), stroke: "var(--line)" });
-    write(root, left - 6, y(tick) + 4, tickText(tick), { size: 11, anchor: "end", muted: true });
+    write(root, left - 6, y(tick) + 4, tickText(tick, y.domain()[1]), { size: 11, anchor: "end", muted: true });
   }
   shape(root, "path", { d: `M${left} ${top}V${bottom}H${right}`, fill: "none", stroke: "var(--muted)" });
   write(root, right, bottom + 34, `loop points per ${flow.unit} moved`, { anchor: "end", muted: true });
@@ -99,8 +99,9 @@ function ticksOf(scale: ScaleLogarithmic<number, number>): number[] {
   return tens.length >= 3 ? tens : powers(tens.length === 2 ? 4 : 2);
 }
 
-function tickText(x: number): string {
-  return x >= 1e5 ? short(x) : x >= 1 ? digits(x) : String(Number(x.toPrecision(3)));
+/** Ticks of an axis up to `last`: all of them long, or all short. */
+function tickText(x: number, last: number): string {
+  return x >= 1000 && last >= 1e5 ? short(x) : x >= 1 ? digits(x) : String(Number(x.toPrecision(3)));
 }
 
 // ---- roofs ----

@@ -49,7 +49,12 @@ export async function readRun(page: PageData): Promise<Trace | null> {
     const head = page.plans[plan]?.trace;
     if (head) traces.set(plan, await Trace.read(plan, head));
   }
-  return traces.size ? new Joiner(pieces, traces).trace() : null;
+  return traces.size ? joinRun(pieces, traces) : null;
+}
+
+/** The events of all pieces, by the traces of their plans. */
+export function joinRun(pieces: Piece[], traces: Map<number, Trace>): Trace {
+  return new Joiner(pieces, traces).trace();
 }
 
 /** The plan of each turn of the trace. */

@@ -58,7 +58,7 @@ export class Form {
     private readonly trees: Trees,
     private readonly first: Trees,
     private readonly workload: Tree,
-    private readonly doc: PlanDoc,
+    private readonly doc: Pick<PlanDoc, "ops" | "holds">,
     private readonly changed: () => void,
     private readonly reshaped: () => void, // other fields are needed
   ) {
@@ -68,8 +68,11 @@ export class Form {
   get sections(): HTMLElement[] {
     const groups = list(at(this.trees.mapping, ["groups"]));
     const mapping = el("section", { class: "card" }, [el("h2", {}, ["Mapping"]), ...(groups.length ? this.groups(groups) : this.operators())]);
-    const machine = el("section", { class: "card" }, [el("h2", {}, ["Machine"]), ...this.machine()]);
-    return groups.length > MOST_OPEN ? [machine, mapping] : [mapping, machine];
+    return groups.length > MOST_OPEN ? [this.machineSection, mapping] : [mapping, this.machineSection];
+  }
+  /** The machine alone. */
+  get machineSection(): HTMLElement {
+    return el("section", { class: "card" }, [el("h2", {}, ["Machine"]), ...this.machine()]);
   }
 
   // ---- fields ----
@@ -313,7 +316,7 @@ export class Form {
       part(`memories: sizes in ${this.unit}, energies of one`, each("memories", (memory, way, core) => [this.memory(memory, way, core)])),
       part("engines", each("engines", (engine, way, core) => this.engine(engine, way, core))),
       part("ports", each("ports", (port, way) => [this.port(port, way)])),
-      part("all of it", [this.common()]),
+      part("whole machine", [this.common()]),
     ];
   }
 }

@@ -81,6 +81,45 @@ static tw_status remark_loops(tw_comparison_rows *c, tw_arena *arena)
     return TW_OK;
 }
 
+/* ---- stretches ---- */
+
+static bool same_steps(const tw_document *a, const tw_document *b)
+{
+    if (!a->network || !b->network || a->n_steps != b->n_steps) return false;
+    for (int64_t i = 0; i < a->n_steps; i++)
+        if (strcmp(a->step[i], b->step[i]) != 0) return false;
+    return true;
+}
+
+/* A stretch ends where both have the end of a span: one is made longer by the other until then. */
+static tw_status find_stretches(tw_comparison_rows *c, tw_arena *arena)
+{
+    const tw_document *const *doc = c->doc;
+    tw_stretch *made;
+    int64_t at[2] = {0, 0};
+    if (!same_steps(doc[0], doc[1]) || (!doc[0]->programs && !doc[1]->programs)) return TW_OK;
+    TW_ALLOC(arena, made, doc[0]->n_spans + doc[1]->n_spans + 1);
+    while (at[0] < doc[0]->n_spans || at[1] < doc[1]->n_spans) {
+        tw_stretch next = {.first = INT64_MAX, .last = -1};
+        for (int i = 0; i < 2; i++)
+            if (at[i] < doc[i]->n_spans) next.first = tw_min(next.first, doc[i]->span[at[i]].first);
+        next.last = next.first;
+        for (bool grew = true; grew;) {
+            grew = false;
+            for (int i = 0; i < 2; i++)
+                for (; at[i] < doc[i]->n_spans && doc[i]->span[at[i]].first <= next.last; at[i]++, grew = true) {
+                    const tw_doc_span *span = &doc[i]->span[at[i]];
+                    next.last = tw_max(next.last, span->last);
+                    next.groups[i] += span->groups;
+                    next.cycles[i] += span->cycles;
+                }
+        }
+        made[c->n_stretches++] = next;
+    }
+    c->stretch = made;
+    return TW_OK;
+}
+
 tw_status tw_compare_build(const tw_document *a, const tw_document *b, tw_arena *arena, tw_comparison_rows *out)
 {
     tw_comparison_rows c = {.doc = {a, b}};
@@ -97,6 +136,7 @@ tw_status tw_compare_build(const tw_document *a, const tw_document *b, tw_arena 
         if (!met[j]) row[c.n_rows++] = (tw_difference){{NULL, &b->value[j]}};
     c.row = row;
     TW_TRY(remark_loops(&c, arena));
+    TW_TRY(find_stretches(&c, arena));
     *out = c;
     return TW_OK;
 }
@@ -174,6 +214,33 @@ static void put_change(tw_json *j, const tw_comparison_rows *c, const tw_differe
         tw_json_null(j);
 }
 
+static void put_pair(tw_json *j, const char *key, double a, double b)
+{
+    tw_json_key(j, key);
+    tw_json_open(j, '[');
+    tw_json_number(j, a);
+    tw_json_number(j, b);
+    tw_json_close(j);
+}
+
+static void put_stretches(tw_json *j, const tw_comparison_rows *c)
+{
+    if (!c->stretch) return;
+    tw_json_key(j, "stretches");
+    tw_json_open(j, '[');
+    for (int64_t i = 0; i < c->n_stretches; i++) {
+        const tw_stretch *s = &c->stretch[i];
+        tw_json_open_line(j, '{');
+        tw_json_key_int(j, "first_step", s->first);
+        tw_json_key_int(j, "last_step", s->last);
+        tw_json_key_string(j, "last", c->doc[0]->step[s->last]);
+        put_pair(j, "groups", (double)s->groups[0], (double)s->groups[1]);
+        put_pair(j, "cycles", s->cycles[0], s->cycles[1]);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+}
+
 void tw_compare_json(const tw_comparison_rows *c, FILE *out)
 {
     tw_json j = {.out = out, .pretty = true};
@@ -186,6 +253,7 @@ void tw_compare_json(const tw_comparison_rows *c, FILE *out)
     tw_json_open(&j, '[');
     for (int i = 0; i < c->n_remarks; i++) tw_json_string(&j, c->remark[i]);
     tw_json_close(&j);
+    put_stretches(&j, c);
     tw_json_key(&j, "values");
     tw_json_open(&j, '[');
     for (int64_t i = 0; i < c->n_rows; i++) {

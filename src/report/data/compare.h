@@ -7,6 +7,13 @@ typedef struct tw_difference {
     const tw_doc_value *of[2]; /* NULL: this document has no such value; never both */
 } tw_difference;
 
+/* Steps between which both networks have the end of a group, or of a step that runs by itself. */
+typedef struct tw_stretch {
+    int64_t first, last; /* steps */
+    int64_t groups[2];
+    double cycles[2];
+} tw_stretch;
+
 typedef struct tw_comparison_rows {
     const tw_document *doc[2];
     const char *remark[5]; /* what makes the two hard to compare */
@@ -14,6 +21,9 @@ typedef struct tw_comparison_rows {
     bool same_units;
     const tw_difference *row; /* in the order of the first; what only the second has comes last */
     int64_t n_rows;
+    const tw_stretch
+        *stretch; /* of networks with the same steps, one of which runs in groups; they add up to both times */
+    int64_t n_stretches;
 } tw_comparison_rows;
 
 TW_NODISCARD tw_status tw_compare_build(const tw_document *a, const tw_document *b, tw_arena *arena,

@@ -333,6 +333,21 @@ static void read_search(reader *r, const char *prefix, const place *at)
     if (json_is_boolean(proven.value)) add_words(r, name, "proven", json_is_true(proven.value) ? "yes" : "no");
 }
 
+/* Where the time goes; of a machine without a peak the first part is the time of its executions. */
+static void read_losses(reader *r, const place *at)
+{
+    static const known peak[] = {{"peak", 0}, {0}};
+    static const known lost[] = {
+        {"cores", -1},      {"recompute", -1}, {"fill", -1}, {"overhead", -1}, {"edge", -1},
+        {"contention", -1}, {"start", -1},     {"end", -1},  {"wait", -1},     {0}};
+    place p = field(at, "losses");
+    if (!is(r, &p, JSON_OBJECT, false)) return;
+    int64_t n = r->n;
+    add_known(r, "losses.", &p, peak);
+    if (r->n > n && json_is_false(json_object_get(p.value, "has_peak"))) r->value[n].key = "losses.executing";
+    add_known(r, "losses.", &p, lost);
+}
+
 /* ---- verdicts: that of the worst operator ---- */
 
 enum { WRONG, NOT_VERIFIED, CHECKED, VERIFIED };
@@ -463,6 +478,7 @@ static void read_plan(reader *r, const place *root)
         if (!cycles.value) complain(r, &cycles, "is missing");
         add_known(r, "", &summary, in_summary);
     }
+    read_losses(r, root);
     r->grouped = field(root, "groups").value != NULL;
     each(r, "", root, "ops", true, read_op);
     if (r->grouped) read_groups(r, root);
@@ -492,6 +508,114 @@ static void read_step(reader *r, const char *prefix, const place *at)
     each(r, prefix, at, "memories", false, read_step_memory);
 }
 
+/* ---- how a network runs ---- */
+
+typedef struct spans {
+    tw_doc_span *span;
+    int64_t n;
+    double pending; /* cycles of groups that name no step: padding that is written */
+} spans;
+
+static double number_of(const place *at, const char *key) { return json_number_value(field(at, key).value); }
+
+/* The step of this name among n, -1: none. */
+static int64_t step_called(const reader *r, int64_t from, int64_t n, const char *name)
+{
+    for (int64_t i = from; name && i < tw_min(from + n, r->doc->n_steps); i++)
+        if (strcmp(r->doc->step[i], name) == 0) return i;
+    return -1;
+}
+
+/* Behind the others; what they share steps with becomes one with them. */
+static void add_span(spans *all, tw_doc_span next)
+{
+    next.cycles += all->pending;
+    all->pending = 0;
+    while (all->n > 0 && all->span[all->n - 1].last >= next.first) {
+        const tw_doc_span *last = &all->span[--all->n];
+        next.first = tw_min(next.first, last->first);
+        next.last = tw_max(next.last, last->last);
+        next.groups += last->groups;
+        next.cycles += last->cycles;
+    }
+    all->span[all->n++] = next;
+}
+
+static void add_group_span(const reader *r, const place *group, int64_t from, int64_t n, spans *all)
+{
+    place ops = field(group, "operators");
+    tw_doc_span span = {.first = INT64_MAX, .last = -1, .groups = 1, .cycles = number_of(group, "cycles")};
+    for (size_t i = 0; i < json_array_size(ops.value); i++) {
+        place op = entry(&ops, i);
+        int64_t step = step_called(r, from, n, json_string_value(field(&op, "name").value));
+        if (step < 0) continue;
+        span.first = tw_min(span.first, step);
+        span.last = tw_max(span.last, step);
+    }
+    if (span.last >= 0)
+        add_span(all, span);
+    else
+        all->pending += span.cycles;
+}
+
+/* The program that begins at a step, NULL: none does. */
+static place program_at(const place *programs, int64_t step)
+{
+    for (size_t i = 0; i < json_array_size(programs->value); i++) {
+        place p = entry(programs, i);
+        if (json_is_integer(field(&p, "first_step").value) && number_of(&p, "first_step") == (double)step) return p;
+    }
+    return (place){0};
+}
+
+static void read_step_names(reader *r, const place *steps)
+{
+    int64_t n = (int64_t)json_array_size(steps->value);
+    const char **name = TW_NEW(r->arena, const char *, n + 1);
+    r->failed |= !name;
+    for (int64_t i = 0; name && i < n; i++) {
+        place step = entry(steps, (size_t)i);
+        const json_t *text = field(&step, "name").value;
+        name[i] = json_is_string(text) ? copy_of(r, text) : "";
+    }
+    r->doc->step = name;
+    r->doc->n_steps = name ? n : 0;
+}
+
+/* Returns how many steps the program has. */
+static int64_t add_program(const reader *r, const place *program, int64_t first, spans *all)
+{
+    place groups = field(program, "groups");
+    int64_t n = tw_max(1, tw_min(r->doc->n_steps, (int64_t)number_of(program, "steps")));
+    for (size_t g = 0; g < json_array_size(groups.value); g++) {
+        place group = entry(&groups, g);
+        add_group_span(r, &group, first, n, all);
+    }
+    return n;
+}
+
+static void read_spans(reader *r, const place *root)
+{
+    place steps = field(root, "steps"), programs = field(root, "programs");
+    read_step_names(r, &steps);
+    spans all = {.span = TW_NEW(r->arena, tw_doc_span, r->doc->n_steps + 1)};
+    r->failed |= !all.span;
+    for (int64_t i = 0; i < r->doc->n_steps && !r->failed;) {
+        place step = entry(&steps, (size_t)i), program = program_at(&programs, i);
+        double cycles = number_of(&step, "cycles");
+        if (program.value) {
+            i += add_program(r, &program, i, &all);
+            continue;
+        }
+        if (cycles > 0) add_span(&all, (tw_doc_span){i, i, 1, cycles});
+        i++;
+    }
+    if (all.n > 0) all.span[all.n - 1].cycles += all.pending;
+    r->doc->span = all.span;
+    r->doc->n_spans = all.n;
+    r->doc->programs = json_array_size(programs.value) > 0;
+}
+
 static void read_network(reader *r, const place *root)
 {
     static const known in_totals[] = {{"cycles", -1},
@@ -517,10 +641,12 @@ static void read_network(reader *r, const place *root)
         place cycles = field(&totals, "cycles");
         if (!cycles.value) complain(r, &cycles, "is missing");
         add_known(r, "", &totals, in_totals);
+        read_losses(r, &totals);
     }
     add_known(r, "", root, in_all);
     if (is(r, &tensors, JSON_OBJECT, false)) add_known(r, "tensors.", &tensors, in_tensors);
     each(r, "", root, "steps", true, read_step);
+    read_spans(r, root);
     r->doc->verdict = "not verified";
 }
 

@@ -26,6 +26,13 @@ typedef struct tw_doc_value {
     bool units; /* counts the machine's units                      */
 } tw_doc_value;
 
+/* Steps of a network whose time is one: a group of a program, groups that share steps, or a step that runs by itself. */
+typedef struct tw_doc_span {
+    int64_t first, last; /* steps */
+    int64_t groups;
+    double cycles;
+} tw_doc_span;
+
 typedef struct tw_document {
     const char *file;
     const char *text; /* JSON, zero-terminated                             */
@@ -35,6 +42,11 @@ typedef struct tw_document {
     const char *verdict; /* "verified", "checked", "not verified", "wrong" */
     const tw_doc_value *value;
     int64_t n_values;
+    const char *const *step; /* names of a network's steps */
+    int64_t n_steps;
+    const tw_doc_span *span; /* of a network, in the order of the steps; they add up to its time */
+    int64_t n_spans;
+    bool programs; /* some steps run in groups */
 } tw_document;
 
 /* `text` is zero-terminated behind n bytes and is kept, as is `file`. Reports what is no JSON, or no such document. */

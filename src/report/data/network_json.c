@@ -16,6 +16,7 @@ static void put_head(const tw_network_plan *plan, tw_json *j)
     tw_json_open_line(j, '{');
     tw_json_key_string(j, "name", plan->machine->name);
     tw_json_key_string(j, "unit", tw_unit_name(plan->machine->unit));
+    if (plan->machine->clock_mhz > 0) tw_json_key_int(j, "clock_mhz", plan->machine->clock_mhz);
     tw_json_close(j);
     tw_json_key_string(j, "producer", sum.producer);
     tw_json_key_int(j, "opset", sum.opset);

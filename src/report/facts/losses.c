@@ -20,6 +20,15 @@ const char *tw_loss_name(tw_loss_kind kind)
     return name[kind];
 }
 
+const char *tw_loss_title(tw_loss_kind kind)
+{
+    static const char *const title[TW_N_LOSSES] = {
+        [TW_LOSS_CORES] = "cores idle",  [TW_LOSS_RECOMPUTE] = "recompute",   [TW_LOSS_FILL] = "fill",
+        [TW_LOSS_OVERHEAD] = "overhead", [TW_LOSS_EDGE] = "edge tiles",       [TW_LOSS_START] = "start",
+        [TW_LOSS_END] = "end",           [TW_LOSS_CONTENTION] = "contention", [TW_LOSS_WAIT] = "waiting"};
+    return title[kind];
+}
+
 /* ---- the ladder from the peak to what a plan takes ---- */
 
 typedef struct ladder {

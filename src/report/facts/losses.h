@@ -39,7 +39,8 @@ typedef enum tw_loss_kind {
     TW_LOSS_WAIT,
     TW_N_LOSSES
 } tw_loss_kind;
-const char *tw_loss_name(tw_loss_kind kind); /* "recompute", "fill", .. */
+const char *tw_loss_name(tw_loss_kind kind);  /* of documents: "edge", "wait", ..                  */
+const char *tw_loss_title(tw_loss_kind kind); /* of people: "edge tiles", "waiting", .. */
 
 typedef struct tw_loss {
     tw_loss_kind kind;

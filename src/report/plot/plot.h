@@ -75,7 +75,8 @@ TW_NODISCARD tw_status tw_plot_close(tw_plot *plot);
 typedef enum tw_form { TW_FORM_MOVED, TW_FORM_SOLID, TW_FORM_PARTIAL, TW_N_FORMS } tw_form;
 /* Kinds of what takes time: an operand in a form, the tiles of a level, a reason for waiting. */
 enum {
-    TW_KIND_TILES = TW_MAX_OPERANDS * TW_N_FORMS,
+    TW_PLOT_HUES = 7, /* as many as the page has */
+    TW_KIND_TILES = TW_PLOT_HUES * TW_N_FORMS,
     TW_KIND_DATA,
     TW_KIND_CREDIT,
     TW_KIND_ROW,
@@ -85,6 +86,8 @@ enum {
 static inline int tw_kind_of(int hue, tw_form form) { return hue * TW_N_FORMS + (int)form; }
 /* Operands are coloured by number: inputs in their order, but the output always has the same. */
 int tw_operand_hue(const tw_op *op, int operand);
+/* Commands of groups, as in the page: a colour per group; where there is only one, per operator. */
+int tw_group_hue(const tw_plan *plan, const tw_instr *instr);
 unsigned tw_operand_colour(int hue);
 /* Fills a shape as its kind looks. */
 void tw_plot_fill(tw_plot *plot, int kind, const tw_point *point, int n);
@@ -104,12 +107,15 @@ double tw_legend_height(const tw_plot *plot, const tw_legend_item *item, int n);
 void tw_legend_draw(tw_plot *plot, const tw_legend_item *item, int n);
 /* The kinds that occur, bit k for kind k, with their names; returns how many. `item` has room for TW_N_KINDS. */
 int tw_legend_of_kinds(const tw_plot *plot, unsigned kinds, tw_legend_item *item);
+/* The same where colours are those of tw_group_hue. */
+int tw_legend_of_groups(const tw_plot *plot, unsigned kinds, tw_legend_item *item);
 
 /* ---- axes: plot_axis.c ---- */
 
 typedef struct tw_scale { /* values lo..hi at from..to of the picture */
     double lo, hi, from, to;
     bool log;
+    bool whole; /* counts: no ticks between two numbers */
 } tw_scale;
 double tw_scale_at(const tw_scale *scale, double value);
 /* Both with round values at their ends. Logarithmic, of positive values: */

@@ -125,6 +125,7 @@ int tw_ticks_of(const tw_scale *s, bool across, tw_tick tick[TW_MAX_TICKS])
         return n;
     }
     double step = round_up((s->hi - s->lo) / ROOM);
+    if (s->whole) step = fmax(step, 1);
     while (n = linear_ticks(s, step, tick), n > 2 && !fit(tick, n, across)) step = round_up(step * 1.5);
     return n > 1 && !fit(tick, n, across) ? 1 : n;
 }

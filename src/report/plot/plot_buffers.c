@@ -279,7 +279,7 @@ static double axis_width(panel *p, int n)
 static int list_legend(const buffers *b, tw_legend_item *item)
 {
     unsigned kinds = 0, all = tw_strips_kinds(&b->strips);
-    for (int o = 0; o < TW_MAX_OPERANDS; o++) {
+    for (int o = 0; o < TW_PLOT_HUES; o++) {
         unsigned mine = 1u << tw_kind_of(o, TW_FORM_MOVED);
         if (all & (mine | 1u << tw_kind_of(o, TW_FORM_PARTIAL))) kinds |= mine;
     }

@@ -14,9 +14,15 @@ int tw_operand_hue(const tw_op *op, int operand)
     return operand < OUTPUT_HUE ? operand : operand + 1;
 }
 
+int tw_group_hue(const tw_plan *plan, const tw_instr *instr)
+{
+    return (plan->joint->program->n_nests > 1 ? instr->group : instr->which) % TW_PLOT_HUES;
+}
+
 unsigned tw_operand_colour(int hue)
 {
-    static const unsigned colour[TW_MAX_OPERANDS] = {0x56b4e9, 0xe69f00, 0x009e73, 0xcc79a7, 0x0072b2, 0xf0e442};
+    static const unsigned colour[TW_PLOT_HUES] = {0x56b4e9, 0xe69f00, 0x009e73, 0xcc79a7,
+                                                  0x0072b2, 0xf0e442, 0x8a8f98};
     return colour[hue];
 }
 
@@ -115,27 +121,54 @@ void tw_legend_draw(tw_plot *plot, const tw_legend_item *item, int n)
     plot->y = at.y + TW_PLOT_LINE + 2;
 }
 
-/* Operators may call their operands differently: "ifm/x", and dots for further names. */
+/* Operators may call their operands differently: "ifm/x"; where there are more names, what they are. */
 static const char *operand_text(const tw_plot *plot, int kind)
 {
     static const char *const word[TW_N_FORMS] = {"", " computed", " partial"};
+    static const char *const role[] = {"first input", "second input", "output", "third input", "fourth input"};
     const char *name[2] = {"", ""};
-    int n = 0;
+    int n = 0, hue = kind / TW_N_FORMS;
     for (int i = plot->first_op; i < plot->first_op + plot->n_ops && n < 3; i++) {
         const tw_op *op = &plot->plan->model->op[i];
         int operand = 0;
-        while (operand < op->n_operands && tw_operand_hue(op, operand) != kind / TW_N_FORMS) operand++;
+        while (operand < op->n_operands && tw_operand_hue(op, operand) != hue) operand++;
         if (operand == op->n_operands) continue;
         const char *mine = op->operand[operand].name;
         if (strcmp(mine, name[0]) == 0 || strcmp(mine, name[1]) == 0) continue;
         if (n < 2) name[n] = mine;
         n++;
     }
-    return tw_arena_printf(plot->arena, "%.20s%s%.20s%s%s", name[0], n > 1 ? "/" : "", name[1],
-                           n > 2 ? "/\u2026" : "", word[kind % TW_N_FORMS]);
+    if (n > 2)
+        return tw_arena_printf(plot->arena, "%s%s", hue < (int)TW_COUNT(role) ? role[hue] : "fifth input",
+                               word[kind % TW_N_FORMS]);
+    return tw_arena_printf(plot->arena, "%.20s%s%.20s%s", name[0], n > 1 ? "/" : "", name[1],
+                           word[kind % TW_N_FORMS]);
 }
 
-int tw_legend_of_kinds(const tw_plot *plot, unsigned kinds, tw_legend_item *item)
+/* The group or, of a single one, the operator of a hue: the first that has it, and dots for more. */
+static const char *group_name(const tw_plot *plot, int hue)
+{
+    const tw_joint *program = plot->plan->joint->program;
+    const tw_nest *nest = &program->nest[0];
+    int n = program->n_nests > 1 ? program->n_nests : nest->n_ops;
+    const char *name = program->n_nests > 1 ? program->nest[hue].map->name : nest->op[hue].op->name;
+    return tw_arena_printf(plot->arena, "%.24s%s", name, hue + TW_PLOT_HUES < n ? ", \u2026" : "");
+}
+
+static const char *group_text(const tw_plot *plot, int kind)
+{
+    const char *name = group_name(plot, kind / TW_N_FORMS);
+    if (!name) return NULL;
+    switch (kind % TW_N_FORMS) {
+    case TW_FORM_SOLID: return tw_arena_printf(plot->arena, "%s computed", name);
+    case TW_FORM_PARTIAL: return tw_arena_printf(plot->arena, "partial sums of %s", name);
+    default: return tw_arena_printf(plot->arena, "moved for %s", name);
+    }
+}
+
+typedef const char *(*kind_text)(const tw_plot *plot, int kind);
+
+static int list_kinds(const tw_plot *plot, unsigned kinds, kind_text name, tw_legend_item *item)
 {
     static const char *const text[] = {"tiles", "waits for data", "waits for a free buffer", "waits for the row",
                                        "waits for a port"};
@@ -143,8 +176,38 @@ int tw_legend_of_kinds(const tw_plot *plot, unsigned kinds, tw_legend_item *item
     for (int k = 0; k < TW_N_KINDS; k++) {
         if (!(kinds >> k & 1)) continue;
         item[n].kind = k;
-        item[n].text = k < TW_KIND_TILES ? operand_text(plot, k) : text[k - TW_KIND_TILES];
+        item[n].text = k < TW_KIND_TILES ? name(plot, k) : text[k - TW_KIND_TILES];
         n += item[n].text != NULL;
     }
     return n;
+}
+
+int tw_legend_of_kinds(const tw_plot *plot, unsigned kinds, tw_legend_item *item)
+{
+    return list_kinds(plot, kinds, operand_text, item);
+}
+
+/* More groups than colours: only that is told, and the waits. */
+static unsigned without_names(unsigned kinds)
+{
+    const unsigned hues = (1u << TW_KIND_TILES) - 1;
+    unsigned some = 0;
+    for (int hue = 0; hue < TW_PLOT_HUES; hue++)
+        for (int form = 0; form < TW_N_FORMS; form++)
+            if (kinds >> tw_kind_of(hue, (tw_form)form) & 1) some |= 1u << form;
+    return (kinds & ~hues) | some;
+}
+static const char *any_group_text(const tw_plot *plot, int kind)
+{
+    static const char *const word[TW_N_FORMS] = {"moved, a colour per group in turn", "computed, the same darker",
+                                                 "partial sums"};
+    (void)plot;
+    return word[kind % TW_N_FORMS];
+}
+
+int tw_legend_of_groups(const tw_plot *plot, unsigned kinds, tw_legend_item *item)
+{
+    if (plot->plan->joint->program->n_nests > TW_PLOT_HUES)
+        return list_kinds(plot, without_names(kinds), any_group_text, item);
+    return list_kinds(plot, kinds, group_text, item);
 }

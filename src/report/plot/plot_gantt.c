@@ -11,13 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_UNITS = 4, MOST_ROWS = 40, ROW = 15, BAR = 12, NAME_MAX = 84, SHARE_WIDTH = 30, NAMED = 30 };
+enum { MOST_UNITS = 4, MOST_ROWS = 40, ROW = 15, BAR = 12, NAME_MAX = 84, SHARE_WIDTH = 35, NAMED = 30 };
 
 typedef struct row {
     tw_track track;
     int n_tracks;
     int strip;
     double busy; /* cycles of all its tracks */
+    bool used;   /* it does something, shown or not */
 } row;
 
 typedef struct command { /* instructions that are one command */
@@ -85,7 +86,8 @@ static int kind_of(const gantt *g, const tw_trace_event *event)
 {
     const tw_instr *in = event->instr;
     if (g->row[g->row_of[event->track]].track.engine < 0) return TW_KIND_TILES;
-    int hue = tw_operand_hue(&g->plot->plan->model->op[event->op], in->operand);
+    const tw_plan *plan = g->plot->plan;
+    int hue = plan->joint ? tw_group_hue(plan, in) : tw_operand_hue(&plan->model->op[event->op], in->operand);
     if (in->op > TW_STORE) return tw_kind_of(hue, TW_FORM_SOLID);
     return tw_kind_of(hue, in->partial ? TW_FORM_PARTIAL : TW_FORM_MOVED);
 }
@@ -125,6 +127,7 @@ static tw_status take_event(void *user, const tw_trace_event *event)
     if (!event->joins) {
         TW_TRY(put_command(g));
         *c = (command){.row = g->row_of[event->track], .when = when};
+        g->row[c->row].used = true;
         TW_TRY(put_gap(g, event, &g->row[c->row]));
         if (tw_strips_shows_label(&g->strips, when)) tw_trace_label(g->plot->plan, event, c->label);
     }
@@ -148,14 +151,23 @@ static int rank(const tw_track *t)
     return (t->engine < 0 ? t->level : TW_MAX_MEMORIES + t->engine) * 2 * TW_MAX_UNITS + t->unit + t->lane;
 }
 
-static void sort_rows(gantt *g, int order[MOST_ROWS])
+/* Those that do something; returns how many. */
+static int sort_rows(gantt *g, int order[MOST_ROWS])
 {
+    int n = 0;
     for (int i = 0; i < g->n_rows; i++) {
-        int at = i;
+        if (!g->row[i].used) continue;
+        int at = n++;
         for (; at > 0 && rank(&g->row[order[at - 1]].track) > rank(&g->row[i].track); at--)
             order[at] = order[at - 1];
         order[at] = i;
     }
+    return n;
+}
+
+static const char *idle_text(const gantt *g, int n_idle)
+{
+    return tw_arena_printf(g->plot->arena, "%d engine%s without work", n_idle, n_idle == 1 ? "" : "s");
 }
 
 static const char *name_of(const gantt *g, const row *r)
@@ -209,21 +221,24 @@ static tw_status draw(gantt *g, double left)
     tw_plot *plot = g->plot;
     int order[MOST_ROWS];
     const char *name[MOST_ROWS];
-    tw_legend_item item[TW_N_KINDS];
-    int n_items = tw_legend_of_kinds(plot, tw_strips_kinds(&g->strips), item);
+    tw_legend_item item[TW_N_KINDS + 1];
+    unsigned kinds = tw_strips_kinds(&g->strips);
+    int n_items =
+        plot->plan->joint ? tw_legend_of_groups(plot, kinds, item) : tw_legend_of_kinds(plot, kinds, item);
     for (int r = 0; r < g->n_rows; r++)
         if (!(name[r] = name_of(g, &g->row[r]))) return TW_ERR_NOMEM;
-    sort_rows(g, order);
+    int n_rows = sort_rows(g, order);
+    if (n_rows < g->n_rows) item[n_items++] = (tw_legend_item){-1, idle_text(g, g->n_rows - n_rows)};
+    if (n_items > 0 && !item[n_items - 1].text) return TW_ERR_NOMEM;
     bool borders = plot->n_ops > 1 && !plot->plan->joint; /* groups run side by side */
-    double height = g->n_rows * ROW, names = borders ? TW_PLOT_LINE : 0;
+    double height = n_rows * ROW, names = borders ? TW_PLOT_LINE : 0;
     char what[TW_PLOT_WINDOW];
     tw_plot_window(plot, what);
     TW_TRY(tw_plot_open(plot, names + height + TW_AXIS_X_HEIGHT + 2 + tw_legend_height(plot, item, n_items), what));
     tw_plot_frame f = {left, plot->y + names, plot->width - SHARE_WIDTH - left, height};
     tw_scale cycles = {
         .lo = (double)g->strips.shown.lo, .hi = (double)g->strips.shown.hi, f.left, f.left + f.width, false};
-    for (int r = 0; r < g->n_rows; r++)
-        draw_row(g, &g->row[order[r]], name[order[r]], &f, &cycles, f.top + r * ROW);
+    for (int r = 0; r < n_rows; r++) draw_row(g, &g->row[order[r]], name[order[r]], &f, &cycles, f.top + r * ROW);
     if (borders) TW_TRY(draw_borders(g, &f, &cycles));
     tw_scale shown = cycles;
     shown.lo -= (double)plot->origin;

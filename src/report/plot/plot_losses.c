@@ -26,6 +26,7 @@ static int look_of(const tw_loss *loss)
     case TW_LOSS_WAIT: return loss->why == TW_WAIT_CREDIT ? TW_KIND_CREDIT : TW_KIND_DATA;
     case TW_LOSS_START:
     case TW_LOSS_END: return TW_KIND_TILES;
+    case TW_LOSS_CORES: return tw_kind_of(4, TW_FORM_MOVED);
     case TW_LOSS_FILL: return tw_kind_of(1, TW_FORM_MOVED);
     case TW_LOSS_RECOMPUTE:
     case TW_LOSS_CONTENTION: return tw_kind_of(3, TW_FORM_MOVED);
@@ -36,6 +37,15 @@ static int look_of(const tw_loss *loss)
 static double x_of(const waterfall *w, int64_t cycle)
 {
     return w->left + (w->right - w->left) * (double)cycle / (double)tw_max(w->losses.cycles, 1);
+}
+
+/* On a pale ground whose marks would run through the text it has a ground of its own. */
+static void put_inside(tw_plot *plot, int look, double x, double y, const char *label)
+{
+    double width = tw_canvas_text_width(label, TW_PLOT_TEXT) + 6;
+    bool marked = look > TW_KIND_TILES;
+    if (marked) tw_canvas_rect(&plot->canvas, x - width / 2, y, width, BAR, TW_PAPER);
+    tw_plot_put(plot, x, y + BAR - 1, TW_MIDDLE, marked ? TW_INK : tw_ink_on(tw_kind_colour(look)), label);
 }
 
 /* The bar, its cycles behind it, and below it what it is about. */
@@ -56,7 +66,7 @@ static tw_status draw_row(waterfall *w, const char *name, int64_t cycles, int lo
     else if (before)
         tw_plot_put(plot, from - 4, y + BAR - 1, TW_RIGHT, TW_INK, label);
     else
-        tw_plot_put(plot, (from + to) / 2, y + BAR - 1, TW_MIDDLE, TW_PAPER, label);
+        put_inside(plot, look, (from + to) / 2, y, label);
     tw_plot_put(plot, w->left, y + BAR + TW_PLOT_TEXT, TW_LEFT, TW_FAINT, below);
     plot->y += ROW;
     w->done += cycles;
@@ -78,9 +88,8 @@ static tw_status draw_rows(waterfall *w)
     for (int i = 0; i < losses->n; i++) {
         const char *what = tw_loss_text(&losses->part[i], w->plot->arena);
         if (!what) return TW_ERR_NOMEM;
-        bool idle = losses->part[i].kind == TW_LOSS_CORES;
-        TW_TRY(draw_row(w, idle ? "cores idle" : tw_loss_name(losses->part[i].kind), losses->part[i].cycles,
-                        look_of(&losses->part[i]), what));
+        TW_TRY(draw_row(w, tw_loss_title(losses->part[i].kind), losses->part[i].cycles, look_of(&losses->part[i]),
+                        what));
     }
     return TW_OK;
 }
@@ -91,9 +100,7 @@ static tw_status draw(tw_plot *plot, const tw_losses *losses)
     char what[128];
     int n = snprintf(what, sizeof what, "%s cycles", TW_GROUPED(w.losses.cycles));
     if (w.losses.has_peak && n > 0)
-        snprintf(what + n, sizeof what - (size_t)n, ", %s of the peak%s%s",
-                 TW_PERCENT(w.losses.peak, w.losses.cycles), w.losses.all_cores ? "" : " of ",
-                 w.losses.all_cores ? "" : w.losses.engine);
+        snprintf(what + n, sizeof what - (size_t)n, ", %s of peak", TW_PERCENT(w.losses.peak, w.losses.cycles));
     TW_TRY(tw_plot_open(plot, (1 + w.losses.n) * ROW + 4, what));
     TW_TRY(draw_rows(&w));
     return tw_plot_close(plot);

@@ -53,7 +53,9 @@ static tw_scale scale_of(front *f, int axis)
     choose_unit(f, axis, hi);
     lo /= f->one[axis];
     hi /= f->one[axis];
-    return lo > 0 && hi > WIDE * lo ? tw_scale_log(lo, hi, 0, PANEL) : tw_scale_linear(lo, hi, 0, PANEL);
+    tw_scale scale = lo > 0 && hi > WIDE * lo ? tw_scale_log(lo, hi, 0, PANEL) : tw_scale_linear(lo, hi, 0, PANEL);
+    scale.whole = f->objective[axis].measure != TW_ENERGY && f->objective[axis].measure != TW_EDP;
+    return scale;
 }
 
 static const char *title_of(const front *f, int axis)

@@ -6,6 +6,7 @@
 #include "write/number.h"
 #include "write/table.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,8 @@ static bool is_mapping(const tw_difference *d)
     return at && (at == key_of(d) || at[-1] == '.');
 }
 
+static bool is_loss(const tw_difference *d) { return strncmp(key_of(d), "losses.", 7) == 0; }
+
 static bool same(const tw_difference *d)
 {
     const tw_doc_value *a = d->of[0], *b = d->of[1];
@@ -42,7 +45,8 @@ static bool same(const tw_difference *d)
 static double weight(const printer *p, const tw_difference *d)
 {
     double change;
-    if (same(d) || is_total(d) || is_mapping(d) || !tw_difference_change(p->c, d, &change)) return 0;
+    if (same(d) || is_total(d) || is_mapping(d) || is_loss(d) || !tw_difference_change(p->c, d, &change)) return 0;
+    if (p->c->stretch) return 0; /* what steps take by themselves is another question */
     if (p->c->doc[0]->network) {
         const char *dot = strrchr(key_of(d), '.');
         return strncmp(key_of(d), "steps.", 6) == 0 && strcmp(dot, ".cycles") == 0 ? fabs(change) : 0;
@@ -63,7 +67,8 @@ static const char *number_text(const tw_doc_value *m, tw_arena *arena)
 
 static const char *value_text(const tw_doc_value *m, tw_arena *arena)
 {
-    const char *text = !m ? "-" : m->words ? m->words : number_text(m, arena);
+    bool none = !m || (tw_doc_value_is_energy(m) && m->number == 0); /* a machine without such costs */
+    const char *text = none ? "-" : m->words ? m->words : number_text(m, arena);
     return text ? text : "";
 }
 
@@ -81,6 +86,16 @@ static void change_text(const tw_difference *d, double change, char *out, size_t
         tw_snprintf(out, room, "%+.*f%%", fabs(share) < 0.1 ? 1 : 0, 100 * share);
 }
 
+/* A change with its sign and its word: less time is better. */
+static void put_change(tw_table *table, int column, double a, double b)
+{
+    char text[64];
+    const tw_doc_value of[2] = {{.number = a}, {.number = b}};
+    change_text(&(tw_difference){{&of[0], &of[1]}}, b - a, text, sizeof text);
+    tw_table_put(table, column, text);
+    tw_table_put(table, column + 1, b < a ? "better" : b > a ? "worse" : "");
+}
+
 static void put_row(printer *p, tw_table *table, const tw_difference *d)
 {
     double change;
@@ -89,6 +104,7 @@ static void put_row(printer *p, tw_table *table, const tw_difference *d)
     if (!key) key = key_of(d);
     int width = tw_text_width(key);
     bool known = tw_difference_change(p->c, d, &change);
+    if (tw_doc_value_is_energy(some(d)) && (is_nothing(d->of[0]) || is_nothing(d->of[1]))) known = false;
     int better = tw_difference_better(p->c, d);
     tw_table_row(table, better > 0 ? TW_GOOD : better < 0 ? TW_ALARM : TW_PLAIN);
     const char *end = key + strlen(key) - tw_min((int64_t)strlen(key), KEY_WIDTH - 2);
@@ -141,6 +157,46 @@ static tw_status choose(printer *p, candidate **out, int64_t *n)
 
 /* ---- parts of the report ---- */
 
+static const tw_difference *total_of(const printer *p, const char *key)
+{
+    for (int64_t i = 0; i < p->c->n_rows; i++)
+        if (strcmp(key_of(&p->c->row[i]), key) == 0) return &p->c->row[i];
+    return NULL;
+}
+
+/* "14% more cycles (9'650 instead of 8'486)"; nothing where it cannot be said. */
+static void add_sentence(printer *p, const char *key, const char *what, const char *fewer, tw_text *out)
+{
+    const tw_difference *d = total_of(p, key);
+    double change;
+    if (!d || !tw_difference_change(p->c, d, &change) || d->of[0]->number <= 0 || d->of[1]->number <= 0) return;
+    double share = change / d->of[0]->number;
+    tw_text_printf(out, out->len ? " and " : "B needs ");
+    if (change == 0)
+        tw_text_printf(out, "as %s %s", *fewer == 'f' ? "many" : "much", what);
+    else if (share >= 9)
+        tw_text_printf(out, "%.*f times the %s", share < 99 ? 1 : 0, share + 1, what);
+    else
+        tw_text_printf(out, "%.*f%% %s %s", fabs(share) < 0.1 ? 1 : 0, 100 * fabs(share),
+                       change < 0 ? fewer : "more", what);
+    tw_text_printf(out, " (%s", value_text(d->of[1], p->scratch));
+    if (change != 0) tw_text_printf(out, " instead of %s", value_text(d->of[0], p->scratch));
+    tw_text_printf(out, ")");
+}
+
+/* The page begins with the same sentence. */
+static void put_headline(printer *p)
+{
+    tw_text text = {0};
+    add_sentence(p, "cycles", "cycles", "fewer", &text);
+    add_sentence(p, "energy_fj", "energy", "less", &text);
+    if (text.len > 0 && tw_line_has(&p->line, &text)) {
+        tw_line_wrap(&p->line, 0, TW_BOLD, text.bytes);
+        tw_line_end(&p->line);
+    }
+    tw_text_release(&text);
+}
+
 static void put_heads(printer *p)
 {
     for (int i = 0; i < 2; i++) {
@@ -172,6 +228,68 @@ static tw_status put_numbers(printer *p)
     }
     for (int64_t i = 0; i < n; i++) put_row(p, &table, &p->c->row[chosen[i].row]);
     return tw_table_print(&table, &p->line);
+}
+
+/* ---- stretches of networks ---- */
+
+static void put_stretch(printer *p, tw_table *table, const tw_stretch *s)
+{
+    double a = s->cycles[0], b = s->cycles[1];
+    tw_table_row(table, b < a ? TW_GOOD : TW_ALARM);
+    if (s->first == s->last)
+        tw_table_printf(table, 0, "%" PRId64, s->first);
+    else
+        tw_table_printf(table, 0, "%" PRId64 "..%" PRId64, s->first, s->last);
+    tw_table_printf(table, 1, "%.*s", TW_FIRST(24, p->c->doc[0]->step[s->last]));
+    tw_table_printf(table, 2, "%" PRId64 ", %" PRId64, s->groups[0], s->groups[1]);
+    tw_table_put(table, 3, TW_GROUPED((int64_t)a));
+    tw_table_put(table, 4, TW_GROUPED((int64_t)b));
+    put_change(table, 5, a, b);
+}
+
+static tw_status put_stretches(printer *p)
+{
+    static const char *const title[] = {"steps", "up to", "groups", "cycles A", "cycles B", "change", ""};
+    const tw_comparison_rows *c = p->c;
+    tw_table table;
+    candidate *chosen;
+    int64_t n = 0;
+    TW_ALLOC(p->scratch, chosen, c->n_stretches + 1);
+    for (int64_t i = 0; i < c->n_stretches; i++) {
+        double change = fabs(c->stretch[i].cycles[1] - c->stretch[i].cycles[0]);
+        if (change > 0) chosen[n++] = (candidate){change, i};
+    }
+    if (n == 0) return TW_OK;
+    qsort(chosen, (size_t)n, sizeof *chosen, by_weight);
+    n = tw_min(n, SHOWN);
+    qsort(chosen, (size_t)n, sizeof *chosen, by_row);
+    tw_table_init(&table, title, 7, 3, p->scratch);
+    table.tail = true;
+    for (int64_t i = 0; i < n; i++) put_stretch(p, &table, &c->stretch[chosen[i].row]);
+    TW_TRY(tw_table_print(&table, &p->line));
+    tw_line_end(&p->line);
+    return TW_OK;
+}
+
+/* ---- where the time goes ---- */
+
+static tw_status put_losses(printer *p)
+{
+    static const char *const title[] = {"where the time goes", "A", "B", "change", ""};
+    tw_table table;
+    int n = 0;
+    tw_table_init(&table, title, 5, 1, p->scratch);
+    table.tail = true;
+    for (int64_t i = 0; i < p->c->n_rows; i++) {
+        const tw_difference *d = &p->c->row[i];
+        if (!is_loss(d) || (is_nothing(d->of[0]) && is_nothing(d->of[1]))) continue;
+        put_row(p, &table, d);
+        n++;
+    }
+    if (n == 0) return TW_OK;
+    TW_TRY(tw_table_print(&table, &p->line));
+    tw_line_end(&p->line);
+    return TW_OK;
 }
 
 static tw_status put_mapping(printer *p)
@@ -224,6 +342,9 @@ tw_status tw_compare_text(const tw_comparison_rows *rows, const tw_print_options
     printer p = {.c = rows, .scratch = scratch};
     tw_line_init(&p.line, options, out);
     put_heads(&p);
+    put_headline(&p);
+    TW_TRY(put_losses(&p));
+    TW_TRY(put_stretches(&p));
     TW_TRY(put_numbers(&p));
     TW_TRY(put_mapping(&p));
     put_counts(&p);

@@ -41,6 +41,19 @@ static const word fields[] = {
     {"layers_within_1_percent", "layers within 1 % of the bound"},
 };
 
+/* Parts of the time, as the waterfall calls them. */
+static const word losses[] = {{"peak", "time at the peak"},
+                              {"executing", "time of executions"},
+                              {"cores", "cores idle"},
+                              {"recompute", "recompute"},
+                              {"fill", "fill"},
+                              {"overhead", "overhead"},
+                              {"edge", "edge tiles"},
+                              {"contention", "contention"},
+                              {"start", "start"},
+                              {"end", "end"},
+                              {"wait", "waiting"}};
+
 static const char *const sections[] = {"engines", "links",  "memories", "ports",   "holds",
                                        "mapping", "search", "bound",    "tensors", NULL};
 
@@ -113,8 +126,17 @@ static void put_thing(const char *section, const char *rest, const char *before,
     put_field(last + 1, section, out);
 }
 
+static bool put_loss(const char *key, tw_text *out)
+{
+    if (strncmp(key, "losses.", 7) != 0) return false;
+    for (size_t i = 0; i < TW_COUNT(losses); i++)
+        if (strcmp(key + 7, losses[i].key) == 0) tw_text_printf(out, "%s%s", i < 2 ? "" : "lost: ", losses[i].text);
+    return true;
+}
+
 static void put_words(const char *key, tw_text *out)
 {
+    if (put_loss(key, out)) return;
     const char *section = NULL, *at = find_section(key, &section), *last = strrchr(key, '.'),
                *owner = owner_of(key);
     char before[200] = "";

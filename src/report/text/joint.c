@@ -178,8 +178,10 @@ static void print_space(const tw_plan *plan, tw_line *line)
     else
         tw_snprintf(text, sizeof text, "proven: of %.2g", s->space);
     snprintf(text + strlen(text), sizeof text - strlen(text),
-             " mappings (runs x cores x shares x tiles x what stays) none is better; docs/design/cores.md has the "
-             "space");
+             " mappings (%s) none is better; docs/design/%s.md has the space",
+             s->n_cores > 1 ? "runs x cores x shares x tiles x what stays"
+                            : "groups x tiles x buffers x slides x what stays",
+             s->n_cores > 1 ? "cores" : "fuse");
     tw_fact_put(line, TW_PLAIN, "", text);
 }
 
@@ -253,7 +255,7 @@ static const char *running_loop(const tw_plan *plan, int group)
     return nest->op[nest->n_ops - 1].op->loop[nest->map->running - 1].name;
 }
 
-/* "pair: 8'192 points of a computed again (+12.5%), 65'536 bytes neither stored nor loaded, even at 0.125 points a byte; 12'288 in l1" */
+/* "pair: 8'192 points of a computed again (+12.5%), 65'536 bytes neither stored nor loaded (breaks even at 0.125 points per byte); 12'288 in l1" */
 static void print_gain(const tw_plan *plan, int group, tw_line *line)
 {
     tw_group_facts f = tw_group_facts_of(plan, group);
@@ -272,11 +274,12 @@ static void print_gain(const tw_plan *plan, int group, tw_line *line)
                        running_loop(plan, group));
     tw_text_printf(&text, "%s bytes neither stored nor loaded", TW_GROUPED(f.saved_bytes));
     if (more > 0)
-        tw_text_printf(&text, ": even at %.4g points a byte", (double)f.even_points / (double)f.even_bytes);
+        tw_text_printf(&text, " (breaks even at %.4g points per byte)",
+                       (double)f.even_points / (double)f.even_bytes);
     if (f.kept_bytes > 0) {
-        tw_text_printf(&text, ", %s", TW_GROUPED(f.kept_bytes));
+        tw_text_printf(&text, ", %s bytes", TW_GROUPED(f.kept_bytes));
         print_tensors(plan, group, is_kept, &text);
-        tw_text_printf(&text, " kept between steps");
+        tw_text_printf(&text, " kept between tiles");
     }
     for (int m = 1; m < platform_of(plan)->n_memories; m++) {
         int64_t needs = tw_group_needs(plan, group, m);

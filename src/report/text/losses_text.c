@@ -77,11 +77,6 @@ static void print_row(rows *r, const char *name, int64_t cycles, const char *tex
         tw_line_end(line);
 }
 
-static const char *const word[TW_N_LOSSES] = {
-    [TW_LOSS_CORES] = "cores idle",  [TW_LOSS_RECOMPUTE] = "recompute",   [TW_LOSS_FILL] = "fill",
-    [TW_LOSS_OVERHEAD] = "overhead", [TW_LOSS_EDGE] = "edge tiles",       [TW_LOSS_START] = "start",
-    [TW_LOSS_END] = "end",           [TW_LOSS_CONTENTION] = "contention", [TW_LOSS_WAIT] = "waiting"};
-
 /* Of each kind the longest part has a row, and others that are worth one. */
 static bool has_row(const rows *r, int first, int i)
 {
@@ -104,7 +99,7 @@ static tw_status print_kind(rows *r, int first, tw_arena *arena, int *next)
         }
         const char *text = tw_loss_text(part, arena);
         if (!text) return TW_ERR_NOMEM;
-        print_row(r, *next > first ? "" : word[kind], part->cycles, text);
+        print_row(r, *next > first ? "" : tw_loss_title(kind), part->cycles, text);
     }
     char text[64];
     snprintf(text, sizeof text, "%d more", n_others);

@@ -96,29 +96,35 @@ static tw_status choose_layers(tables *t, const tw_print_options *o)
 
 typedef const char *(*clipper)(const char *text, int most, tw_arena *arena);
 
-/* How many cells of a column are not equal to an earlier one when they are cut so. */
-static int64_t count_distinct(const tw_table *table, int column, int front, int most)
+static int by_text(const void *a, const void *b)
 {
-    int64_t n = 0;
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* How many different cells a column has when they are cut so; `cell` has room for all of them. */
+static int64_t count_distinct(const tw_table *table, int column, int front, int most, const char **cell)
+{
+    tw_arena_mark mark = tw_arena_save(table->arena);
+    int64_t n = 0, distinct = 0;
     for (int64_t r = 0; r < table->n_rows; r++) {
-        bool seen = false;
-        for (int64_t q = 0; q < r && !seen; q++) {
-            const char *x = tw_clip_behind(table->row[r][column], front, most, table->arena);
-            const char *y = tw_clip_behind(table->row[q][column], front, most, table->arena);
-            seen = x && y && strcmp(x, y) == 0;
-        }
-        n += !seen;
+        const char *text = tw_clip_behind(table->row[r][column], front, most, table->arena);
+        if (text) cell[n++] = text;
     }
-    return n;
+    qsort(cell, (size_t)n, sizeof *cell, by_text);
+    for (int64_t i = 0; i < n; i++) distinct += i == 0 || strcmp(cell[i - 1], cell[i]) != 0;
+    tw_arena_rewind(table->arena, mark);
+    return distinct;
 }
 
 /* Where to cut the names of a column so that as many as possible stay different, near the middle. */
 static int best_front(const tw_table *table, int column, int most)
 {
     int middle = (most - 2) / 2, best = middle;
-    int64_t distinct = count_distinct(table, column, middle, most);
+    const char **cell = tw_arena_alloc(table->arena, (size_t)table->n_rows + 1, sizeof *cell);
+    if (!cell) return middle; /* the table itself will fail */
+    int64_t distinct = count_distinct(table, column, middle, most, cell);
     for (int front = middle - 1; front >= 0; front--) {
-        int64_t n = count_distinct(table, column, front, most);
+        int64_t n = count_distinct(table, column, front, most, cell);
         if (n > distinct) best = front, distinct = n;
     }
     return best;

@@ -443,7 +443,7 @@ tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_v
     if (options->brief) {
         const tw_remedy_frame frame = frame_of(p);
         if (layers) tw_line_end(&p->line);
-        if (options->n_hints > 0) tw_report_hints_text(&frame, options->hint, options->n_hints, &p->line);
+        if (options->hint) tw_report_hints_text(&frame, options->hint, options->n_hints, &p->line);
         tw_more_print(&p->line,
                       !options->remedy && first_search(p) != NULL ? "--explain tries what would help; " : "",
                       "all facts, layers and memories");

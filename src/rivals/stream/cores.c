@@ -1,5 +1,6 @@
 /* src/rivals/stream/cores.c - tiles of layers and the views of cores; files of Stream as a tool. */
 #include "rivals/stream/cores.h"
+#include "rivals/stream/fusion.h"
 
 #include <string.h>
 
@@ -231,6 +232,7 @@ static tw_status allocate_all(builder *b)
     b->out->allocation = b->allocation;
     b->out->n_layers = n;
     b->out->layer = b->layer;
+    TW_TRY(tw_hda_fusion_find(b->out, b->work, &b->out->n_fused, &b->out->fused));
     TW_TRY(describe_all(b));
     return build_views(b);
 }

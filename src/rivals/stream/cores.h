@@ -17,11 +17,17 @@ typedef struct tw_cores_layer {
     bool is_open;                 /* how many parts was left open: as many as there are cores */
 } tw_cores_layer;
 
+typedef struct tw_hda_fusion { /* layers that run tile by tile, see fusion.h */
+    const tw_hda_group *group;
+    int first, n; /* layers of the workload */
+} tw_hda_fusion;
 typedef struct tw_cores {
     const tw_hda *hda;
     const tw_allocation *allocation; /* NULL: no mapping was given */
     int n_layers;
     const tw_cores_layer *layer;
+    int n_fused; /* groups of the mapping that have layers, in the order of the workload */
+    const tw_hda_fusion *fused;
     const tw_rival_layer *whole; /* layers as products, with nothing said about arrays */
     const tw_rival *
         view; /* of each core; a layer that the core does not run has no einsum, nor have all of a core that does not compute */

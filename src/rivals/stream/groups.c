@@ -1,7 +1,9 @@
 /* src/rivals/stream/groups.c - see groups.h. */
 #include "rivals/stream/groups.h"
 #include "mapping/group.h"
+#include "rivals/stream/fusion.h"
 #include "rivals/stream/machine.h"
+#include "rivals/stream/spread.h"
 
 #include <string.h>
 
@@ -13,8 +15,10 @@ typedef struct tile { /* what one core runs of a layer */
     int n_loops, loop[TW_MAX_SPLIT_LOOPS]; /* that lie over cores */
     tw_span span[TW_MAX_SPLIT_LOOPS];
     int64_t all[TW_RIVAL_DIMS], size[TW_RIVAL_DIMS];
-    bool doubles; /* what changes has two buffers */
-    int slides;   /* the loop along which rows that tiles share stay, -1: none */
+    bool doubles;               /* what changes has two buffers */
+    bool is_cut;                /* the mapping says sizes of tiles, or the most of them */
+    int64_t cut[TW_RIVAL_DIMS]; /* those sizes                                          */
+    int slides;                 /* the loop along which rows that tiles share stay, -1: none */
 } tile;
 
 /* ---- sizes ---- */
@@ -115,63 +119,15 @@ static bool fit_rows(tile *t)
     return missing(t) == 0;
 }
 
-/* ---- the array ---- */
-
-typedef struct spread { /* loops over the axes of the array, one each; -1: none */
-    int loop[TW_RIVAL_AXES];
-    double passes;
-} spread;
-
-static double passes_of(const tile *t, const tw_hierarchy *h, const int *loop)
+/* As the mapping cuts them. Rows that two tiles share stay where nothing else is cut. */
+static bool fit_cuts(tile *t)
 {
-    double passes = 1;
-    for (int d = 0; d < t->einsum->n_dims; d++) {
-        int64_t left = t->size[d];
-        for (int a = 0; a < h->n_axes; a++)
-            if (loop[a] == d) left = tw_cdiv(left, h->axis_size[a]);
-        passes *= (double)left;
-    }
-    return passes;
-}
-
-/* Tries every loop over every axis; of equals the first. */
-static void spread_axis(const tile *t, const tw_hierarchy *h, int axis, int *loop, spread *best)
-{
-    if (axis == h->n_axes) {
-        double passes = passes_of(t, h, loop);
-        if (best->passes > 0 && passes >= best->passes) return;
-        best->passes = passes;
-        memcpy(best->loop, loop, sizeof best->loop);
-        return;
-    }
-    for (int d = 0; d < t->einsum->n_dims; d++) {
-        bool used = t->size[d] == 1;
-        for (int a = 0; a < axis; a++) used |= loop[a] == d;
-        if (used) continue;
-        loop[axis] = d;
-        spread_axis(t, h, axis + 1, loop, best);
-    }
-    loop[axis] = -1;
-    spread_axis(t, h, axis + 1, loop, best);
-}
-
-static void print_unroll(const tile *t, const tw_hierarchy *h, tw_text *out)
-{
-    int loop[TW_RIVAL_AXES];
-    spread best = {.passes = 0};
-    const char *between = ": {";
-    spread_axis(t, h, 0, loop, &best);
-    tw_text_printf(out, "    unroll: {");
-    tw_print_our_name(t->layer->name, out);
-    for (int a = 0; a < h->n_axes; a++) {
-        if (best.loop[a] < 0) continue;
-        tw_text_printf(out, "%s", between);
-        tw_print_our_loop(h->axis[a], out);
-        tw_text_printf(out, ": ");
-        tw_print_our_loop(t->einsum->dim[best.loop[a]], out);
-        between = ", ";
-    }
-    tw_text_printf(out, "%s}}\n", between[0] == ':' ? between : "");
+    int d = row_loop(t);
+    if (!t->is_cut) return false;
+    t->doubles = true;
+    for (int k = 0; k < t->einsum->n_dims; k++) t->size[k] = tw_min(t->all[k], t->cut[k]);
+    t->slides = d >= 0 && cut_loops(t) == 1u << d ? d : -1;
+    return missing(t) == 0;
 }
 
 /* ---- text ---- */
@@ -258,7 +214,9 @@ static void print_tile(const tw_cores *cores, const tile *t, int number, tw_text
         if (l == 0) print_slide(t, out);
         tw_text_printf(out, "}\n");
     }
-    print_unroll(t, rival.machine, out);
+    tw_text_printf(out, "    unroll: {");
+    tw_spread_print(t->einsum, t->size, rival.machine, out);
+    tw_text_printf(out, "}\n");
 }
 
 /* ---- tiles of a layer ---- */
@@ -297,21 +255,24 @@ static tw_status print_one(const tw_cores *cores, int layer, tile *t, int number
 {
     memcpy(t->all, t->einsum->extent, sizeof t->all);
     for (int l = 0; l < t->n_loops; l++) t->all[t->loop[l]] = tw_span_len(t->span[l]);
-    if (!fit_rows(t) && !fit(t, true) && !fit(t, false))
+    if (!fit_cuts(t) && !fit_rows(t) && !fit(t, true) && !fit(t, false))
         return tw_diag_infeasible(diag, cores->layer[layer].whole->loc,
                                   "no tile of '%s' fits into the memories of core %d", t->layer->name, t->core);
     print_tile(cores, t, number, out);
     return TW_OK;
 }
 
-static tw_status print_layer(const tw_cores *cores, const tw_core_table *table, int layer, tw_diag *diag,
-                             tw_text *out)
+/* `alone`: the group of the mapping that has this layer and no other, NULL: there is none. */
+static tw_status print_layer(const tw_cores *cores, const tw_core_table *table, int layer,
+                             const tw_hda_fusion *alone, tw_diag *diag, tw_text *out)
 {
     const tw_cores_layer *l = &cores->layer[layer];
     const tw_einsum *e = cores->whole[layer].einsum;
     tw_levels levels;
     tile t = {.layer = &cores->whole[layer], .einsum = e, .levels = &levels};
     TW_TRY(find_loops(l, e, diag, &t));
+    memcpy(t.cut, e->extent, sizeof t.cut);
+    t.is_cut = tw_hda_fusion_sizes(cores, layer, alone, t.cut);
     for (int64_t n = 0, number = 0; n < l->n_tiles; n++) {
         if (!find_spans(l, e, n, &t)) continue;
         int core = tw_cores_place(cores, table, layer, n);
@@ -325,10 +286,30 @@ static tw_status print_layer(const tw_cores *cores, const tw_core_table *table, 
     return TW_OK;
 }
 
+/* Groups that cannot be fused are printed layer by layer. */
+static tw_status print_fused(const tw_cores *cores, const tw_core_table *table, const tw_hda_fusion *f,
+                             tw_diag *diag, tw_text *out)
+{
+    tw_status status = f->n > 1 ? tw_hda_fusion_print(cores, table, f, diag, out) : TW_INFEASIBLE;
+    if (status != TW_INFEASIBLE) return status;
+    for (int i = f->first; i < f->first + f->n; i++)
+        TW_TRY(print_layer(cores, table, i, f->n == 1 ? f : NULL, diag, out));
+    return TW_OK;
+}
+
 tw_status tw_cores_print_groups(const tw_cores *cores, const tw_core_table *table, tw_diag *diag, tw_text *out)
 {
+    const tw_hda_fusion *fused = cores->fused;
+    int next = 0;
     tw_text_printf(out, "# Written by 'tilewright convert'; for the machine and the workload that it writes of the "
                         "same files.\ngroups:\n");
-    for (int i = 0; i < cores->n_layers; i++) TW_TRY(print_layer(cores, table, i, diag, out));
+    for (int i = 0; i < cores->n_layers;) {
+        bool begins = next < cores->n_fused && fused[next].first == i;
+        if (begins)
+            TW_TRY(print_fused(cores, table, &fused[next], diag, out));
+        else
+            TW_TRY(print_layer(cores, table, i, NULL, diag, out));
+        i += begins ? fused[next++].n : 1;
+    }
     return TW_OK;
 }

@@ -1,7 +1,8 @@
 /* src/rivals/stream/groups.h - a mapping of Stream as a mapping of ours with `groups`.
  *
  * Each tile is a group on its core, with a `part` of the loop that lies over cores: remainders are what they are, nothing is padded. Stream's files do not say
- * tiles inside of a core; here they are the largest that fit, with two buffers for what changes, and rows slide where they overlap. */
+ * tiles inside of a core; here they are the largest that fit, with two buffers for what changes, and rows slide where they overlap; where the mapping has `intra_core_tiling`, tiles are those. Layers
+ * that a mapping fuses are one group (fusion.h). */
 #ifndef TW_RIVALS_STREAM_GROUPS_H
 #define TW_RIVALS_STREAM_GROUPS_H
 #include "rivals/stream/table.h"

@@ -16,20 +16,34 @@ static const tw_einsum any_product = {
 
 static const struct {
     const char *type, *computes;
-} kind[] = {{"Conv", "multiply-add"},   {"Gemm", "multiply-add"},
-            {"MatMul", "multiply-add"}, {"QLinearConv", "multiply-add"},
-            {"Einsum", "multiply-add"}, {"MaxPool", "max"},
-            {"GlobalMaxPool", "max"},   {"ReduceMax", "max"},
-            {"AveragePool", "average"}, {"GlobalAveragePool", "average"},
-            {"ReduceMean", "average"},  {"Pool", "max"},
-            {"ReduceSum", "add"}};
+} kind[] = {{"Conv", "multiply-add"},
+            {"Gemm", "multiply-add"},
+            {"MatMul", "multiply-add"},
+            {"QLinearConv", "multiply-add"},
+            {"Einsum", "multiply-add"},
+            {"MaxPool", "max"},
+            {"GlobalMaxPool", "max"},
+            {"ReduceMax", "max"},
+            {"AveragePool", "average"},
+            {"GlobalAveragePool", "average"},
+            {"ReduceMean", "average"},
+            {"Pool", "max"},
+            {"ReduceSum", "add"},
+            {"Add", "add"},
+            {"Add", "map"},
+            {"Mul", "multiply-add"},
+            {"Mul", "map"}};
 
 /* Types that sum or compare nothing are maps: element by element. */
-static const char *computes_of(const char *type)
+static bool is_computed(const char *type, const char *computes)
 {
-    for (size_t i = 0; i < TW_COUNT(kind); i++)
-        if (strcmp(kind[i].type, type) == 0) return kind[i].computes;
-    return "map";
+    bool known = false;
+    for (size_t i = 0; i < TW_COUNT(kind); i++) {
+        if (strcmp(kind[i].type, type) != 0) continue;
+        known = true;
+        if (strcmp(kind[i].computes, computes) == 0) return true;
+    }
+    return !known && strcmp(computes, "map") == 0;
 }
 
 static void list_computes(const tw_hda_core *core, tw_words *out)
@@ -37,7 +51,7 @@ static void list_computes(const tw_hda_core *core, tw_words *out)
     static const char *const all[] = {"multiply-add", "add", "max", "average", "map"};
     for (size_t i = 0; i < TW_COUNT(all); i++) {
         bool computes = core->n_types == 0;
-        for (int t = 0; t < core->n_types; t++) computes |= strcmp(computes_of(core->type[t]), all[i]) == 0;
+        for (int t = 0; t < core->n_types; t++) computes |= is_computed(core->type[t], all[i]);
         if (computes) tw_words_add(out, all[i]);
     }
 }

@@ -1,7 +1,7 @@
-/* src/rivals/zigzag/network.c - the layers that ZigZag takes from an ONNX file: Conv, QLinearConv, Gemm and MatMul.
+/* src/rivals/zigzag/network.c - the layers that ZigZag takes from an ONNX file: Conv, QLinearConv, Gemm and MatMul; in Stream pools, additions
+ * and products element by element are layers, too.
  *
- * Everything else costs nothing in the tool and is left out here too, with a note that says how many nodes that are. As in the
- * tool, the first entry of kernel_shape, strides, dilations and pads belongs to X although ONNX means Y; where that makes a
+ * Everything else costs nothing here, with a note that says how many nodes that are. As in the tool, the first entry of kernel_shape, strides, dilations and pads belongs to X although ONNX means Y; where that makes a
  * difference a note says so, because the numbers are then those of another layer. */
 #include "infer/infer.h"
 #include "rivals/zigzag/zigzag.h"
@@ -167,12 +167,116 @@ static tw_status read_product(network *n, const tw_onnx_node *node, tw_zz_layer 
     return TW_OK;
 }
 
+/* A pool has no weights: an operand without a width stands for them, as in files of the tool. Channels are K, the only loop over them; the
+ * tool has a second one that nothing depends on, and that would only repeat all of the work. */
+static tw_status read_pool(network *n, const tw_onnx_node *node, tw_zz_layer *l)
+{
+    const tw_shape_of_value *in, *out;
+    bool global = strncmp(node->op, "Global", 6) == 0;
+    TW_TRY(shape_of(n, node, node->input[0], &in));
+    TW_TRY(shape_of(n, node, node->output[0], &out));
+    if (in->n_dims != 4 || out->n_dims != 4)
+        return tw_diag_error(n->r->work.diag, place(n),
+                             "node '%s' (%s): Stream's rules know pools of two axes only", node->name, node->op);
+    add_dim(l, "B", out->dim[0]);
+    add_dim(l, "K", out->dim[1]);
+    add_dim(l, "OX", out->dim[3]);
+    add_dim(l, "OY", out->dim[2]);
+    add_dim(l, "FX", global ? in->dim[3] : entry_of(node, "kernel_shape", 0, 1));
+    add_dim(l, "FY", global ? in->dim[2] : entry_of(node, "kernel_shape", 1, 1));
+    TW_TRY(read_window(n, node, in, l));
+    add_indices(l, TW_ZZ_LAYER_O, "B K OY OX");
+    add_indices(l, TW_ZZ_LAYER_W, "FY FX");
+    add_indices(l, TW_ZZ_LAYER_I, "B K IY IX");
+    l->order[1] = TW_ZZ_LAYER_W;
+    l->order[2] = TW_ZZ_LAYER_I;
+    l->bits[TW_ZZ_LAYER_W] = 0;
+    l->bits[TW_ZZ_LAYER_O] = l->final_bits;
+    return TW_OK;
+}
+
+/* Indices of an operand that is spread over the axes of the result: axes of length 1, and those that it does not have, move nothing. */
+static bool add_spread(tw_zz_layer *l, int operand, const tw_shape_of_value *x, const tw_shape_of_value *out)
+{
+    for (int a = 0; a < out->n_dims; a++) {
+        int at = a - (out->n_dims - x->n_dims);
+        int64_t extent = at < 0 ? 1 : x->dim[at];
+        if (extent != 1 && extent != out->dim[a]) return false;
+        if (extent == out->dim[a]) l->index[operand][l->n_indices[operand]++] = a;
+    }
+    return x->n_dims <= out->n_dims;
+}
+
+/* Two tensors element by element: loops B, H, D, K along the axes. The second input stands for weights. */
+static tw_status read_pairs(network *n, const tw_onnx_node *node, tw_zz_layer *l)
+{
+    static const char *const name[] = {"B", "H", "D", "K"};
+    const tw_shape_of_value *in[2], *out;
+    TW_TRY(shape_of(n, node, node->output[0], &out));
+    for (int i = 0; i < 2; i++) TW_TRY(shape_of(n, node, i < node->n_inputs ? node->input[i] : -1, &in[i]));
+    for (int a = 0; a < out->n_dims && a < 4; a++) add_dim(l, name[a], out->dim[a]);
+    bool good = out->n_dims <= 4 && add_spread(l, TW_ZZ_LAYER_O, out, out) &&
+                add_spread(l, TW_ZZ_LAYER_I, in[0], out) && add_spread(l, TW_ZZ_LAYER_W, in[1], out);
+    if (!good)
+        return tw_diag_error(n->r->work.diag, place(n),
+                             "node '%s' (%s): Stream's rules know element by element up to four axes", node->name,
+                             node->op);
+    l->order[1] = TW_ZZ_LAYER_I;
+    l->order[2] = TW_ZZ_LAYER_W;
+    l->adds = strcmp(node->op, "Add") == 0;
+    if (n_sources(n, node) > 1) l->bits[TW_ZZ_LAYER_W] = l->bits[TW_ZZ_LAYER_I];
+    return TW_OK;
+}
+
+typedef tw_status read_layer(network *n, const tw_onnx_node *node, tw_zz_layer *l);
+
+/* NULL: the node is no layer. */
+static read_layer *reader_of(const network *n, const tw_onnx_node *node)
+{
+    static const struct {
+        const char *op;
+        bool stream; /* is a layer there alone */
+        read_layer *read;
+    } kind[] = {{"Conv", false, read_conv},         {"QLinearConv", false, read_conv},
+                {"Gemm", false, read_product},      {"MatMul", false, read_product},
+                {"MaxPool", true, read_pool},       {"AveragePool", true, read_pool},
+                {"GlobalMaxPool", true, read_pool}, {"GlobalAveragePool", true, read_pool},
+                {"Add", true, read_pairs},          {"Mul", true, read_pairs}};
+    for (size_t i = 0; i < TW_COUNT(kind); i++)
+        if (strcmp(node->op, kind[i].op) == 0 && (n->r->is_stream || !kind[i].stream)) return kind[i].read;
+    return NULL;
+}
+
+/* Whether the node hands on what it reads, element by element and in the same order, and has no cost. */
+static bool hands_on(const network *n, const tw_onnx_node *node)
+{
+    static const char *const op[] = {
+        "Relu",    "Clip",    "LeakyRelu",  "Sigmoid",   "Tanh",    "HardSwish",
+        "Gelu",    "Silu",    "Elu",        "Exp",       "Sqrt",    "BatchNormalization",
+        "Flatten", "Reshape", "Squeeze",    "Unsqueeze", "Dropout", "Identity",
+        "Cast",    "PRelu",   "HardSigmoid"};
+    for (size_t i = 0; !reader_of(n, node) && i < TW_COUNT(op); i++)
+        if (strcmp(node->op, op[i]) == 0) return node->n_inputs > 0;
+    return false;
+}
+
+/* The node that makes an input, on the way back over those that hand it on; `own` where none does. */
+static int maker_of(const network *n, const tw_onnx_node *node, int input, int own)
+{
+    int value = input < node->n_inputs ? node->input[input] : -1;
+    for (;;) {
+        int at = value >= 0 ? n->file->value[value].node : -1;
+        if (at < 0) return own;
+        if (!hands_on(n, &n->graph->node[at])) return at;
+        value = n->graph->node[at].input[0];
+    }
+}
+
 static tw_status read_node(network *n, int i)
 {
     const tw_onnx_node *node = &n->graph->node[i];
-    bool conv = strcmp(node->op, "Conv") == 0 || strcmp(node->op, "QLinearConv") == 0;
-    bool product = strcmp(node->op, "Gemm") == 0 || strcmp(node->op, "MatMul") == 0;
-    if (!conv && !product) {
+    read_layer *read = reader_of(n, node);
+    if (!read) {
         n->n_skipped++;
         return TW_OK;
     }
@@ -182,10 +286,9 @@ static tw_status read_node(network *n, int i)
     if (!l->name) return TW_ERR_NOMEM;
     set_precisions(l, node);
     l->id = i;
-    l->source = node->n_inputs > 0 && node->input[0] >= 0 && n->file->value[node->input[0]].node >= 0
-                    ? n->file->value[node->input[0]].node
-                    : i;
-    TW_TRY((conv ? read_conv : read_product)(n, node, l));
+    l->source = maker_of(n, node, 0, i);
+    l->other = read == read_pairs || read == read_product ? maker_of(n, node, 1, i) : i;
+    TW_TRY(read(n, node, l));
     n->r->n_layers++;
     return TW_OK;
 }
@@ -199,9 +302,11 @@ tw_status tw_zz_read_network(tw_zz_reader *r, const tw_graph_file *graph)
     TW_ALLOC(r->work.arena, r->layer, n.graph->n_nodes + 1);
     for (int i = 0; i < n.graph->n_nodes; i++) TW_TRY(read_node(&n, i));
     if (n.n_skipped > 0)
-        tw_diag_note(r->work.diag, place(&n),
-                     "%d of %d nodes are no convolution and no matrix product; ZigZag's rules give them no cost",
-                     n.n_skipped, n.graph->n_nodes);
+        tw_diag_note(
+            r->work.diag, place(&n), "%d of %d nodes are %s", n.n_skipped, n.graph->n_nodes,
+            r->is_stream
+                ? "no convolution, matrix product, pool, addition or product of elements, and have no cost here"
+                : "no convolution and no matrix product; ZigZag's rules give them no cost");
     if (n.n_swapped > 0)
         tw_diag_note(r->work.diag, place(&n),
                      "%d convolutions have kernels, strides or dilations that differ in X and Y; as in ZigZag they "

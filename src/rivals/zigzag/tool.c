@@ -153,8 +153,10 @@ static tw_status build_layer(tw_zz_reader *r, const tw_zz_layer *l, tw_rival_lay
 void tw_zz_find_makers(const tw_zz_layer *l, int n, tw_rival_layer *out)
 {
     for (int i = 0; i < n; i++)
-        for (int k = 0; k < i; k++)
+        for (int k = 0; k < i; k++) {
             if (l[k].id == l[i].source) out[i].made_by = k + 1;
+            if (l[k].id == l[i].other) out[i].also_by = k + 1;
+        }
 }
 
 static tw_status read(const tw_rival_file *file, int n, tw_work work, tw_rival *out)

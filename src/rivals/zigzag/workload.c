@@ -245,7 +245,7 @@ static void read_name(tw_zz_reader *r, tw_fields *f, tw_zz_layer *l)
 {
     int64_t id = 0;
     (void)tw_field_int(f, "id", TW_REQUIRED, INT32_MIN, INT32_MAX, &id);
-    l->id = l->source = id;
+    l->id = l->source = l->other = id;
     const tw_node *name = tw_field_node(f, "name", TW_OPTIONAL);
     if (name && name->kind == TW_SCALAR && *name->text && (name->quoted || strcmp(name->text, "null") != 0))
         l->name = name->text;
@@ -258,10 +258,11 @@ static void read_name(tw_zz_reader *r, tw_fields *f, tw_zz_layer *l)
 /* Which layer makes I; others are read over. */
 static void read_source(tw_fields *f, tw_zz_layer *l)
 {
-    const tw_node *map = tw_field_map(f, "operand_source", TW_OPTIONAL),
-                  *node = map ? tw_rival_entry(map, "I") : NULL;
+    const tw_node *map = tw_field_map(f, "operand_source", TW_OPTIONAL), *i = map ? tw_rival_entry(map, "I") : NULL,
+                  *w = map ? tw_rival_entry(map, "W") : NULL;
     tw_diag quiet = tw_diag_quiet(f->diag);
-    if (node && !tw_node_int(node, "I", INT32_MIN, INT32_MAX, &quiet, &l->source)) l->source = l->id;
+    if (i && !tw_node_int(i, "I", INT32_MIN, INT32_MAX, &quiet, &l->source)) l->source = l->id;
+    if (w && !tw_node_int(w, "W", INT32_MIN, INT32_MAX, &quiet, &l->other)) l->other = l->id;
 }
 
 static tw_status read_layer(tw_zz_reader *r, const tw_node *node, tw_zz_layer *l)

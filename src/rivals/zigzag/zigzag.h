@@ -73,7 +73,8 @@ typedef struct tw_zz_layer {
     int64_t bits[TW_ZZ_OPERANDS], final_bits;
     bool adds; /* W + I instead of W * I */
     int64_t id,
-        source; /* its number, and that of the layer that makes I; equal where I is an input of all, or made by what is no layer */
+        source, /* its number, and that of the layer that makes I; equal where I is an input of all, or made by what is no layer */
+        other; /* likewise of W, which is a constant in most */
 } tw_zz_layer;
 
 /* tw_rival_layer.extra */

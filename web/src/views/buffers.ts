@@ -1,7 +1,6 @@
 // What lies where and when: per memory a map with time to the right and addresses upwards.
-import { scaleLinear } from "d3-scale";
 import type { App, MakeView, View } from "../app";
-import { reveal, timeScale, type TimeScale } from "../axis";
+import { addressTicks, reveal, timeScale, type TimeScale } from "../axis";
 import { BufferPainter, operandOf, STRIP, yOf, type MapRow, type Place } from "../bufferpaint";
 import { bandOf, countsOf, type Counts, type MemoryUse } from "../counts";
 import { el, table, type Child } from "../dom";
@@ -112,13 +111,6 @@ function drawFrame(c: CanvasRenderingContext2D, s: TimeScale, map: MemoryMap, un
   drawAddresses(c, s, map, unit);
   c.fillStyle = t.bad;
   if (use.size !== null) c.fillText(`capacity ${amount(use.size, unit)}${map.far ? ", far above" : ""}`, s.right - 2, place.top - 8);
-}
-
-/** Round numbers, of bytes powers of two. */
-function addressTicks(addresses: number, most: number, unit: Unit): number[] {
-  if (unit !== "byte") return scaleLinear().domain([0, addresses]).ticks(most);
-  const step = 2 ** Math.ceil(Math.log2(addresses / most));
-  return Array.from({ length: Math.floor(addresses / step) + 1 }, (_, i) => i * step);
 }
 
 function drawAddresses(c: CanvasRenderingContext2D, s: TimeScale, map: MemoryMap, unit: Unit) {

@@ -3,7 +3,7 @@ import type { App, Listener, MakeView, Selection, View } from "../app";
 import { TimeAxis } from "../axis";
 import { compareWords } from "../comparewords";
 import { details, el, liveTable, table, type Table } from "../dom";
-import { differencesOf, faultOf, isNetwork, modelOf, remarksOf, verdictWord, type Difference, type Doc } from "../docvalues";
+import { differencesOf, faultOf, isNetwork, modelOf, remarksOf, spansOf, stretchesOf, verdictWord, type Difference, type Doc, type Stretch } from "../docvalues";
 import type { LossesDoc, PlanData, PlanDoc } from "../format";
 import { shortName, type Step } from "../networkdoc";
 import { Progress, shareText } from "../progress";
@@ -121,7 +121,7 @@ class CompareView implements View {
       this.headline(differences),
       el("div", { class: "sides" }, sides.map((side, i) => sideCard(side, i, differences))),
       ...this.waterfalls(sides),
-      ...(networks === 2 ? [this.steps(a, b)] : []),
+      ...(networks === 2 ? this.networks(a, b) : []),
       ...(networks === 0 ? [mappings(a.doc, b.doc), ...this.timelines(sides)] : []),
       new Numbers(differences).element,
     );
@@ -137,7 +137,7 @@ class CompareView implements View {
       const host = el("div", { class: "figure" });
       let drawn = 0;
       const draw = () => {
-        if (host.clientWidth && host.clientWidth !== drawn) host.replaceChildren(waterfall(losses!, (drawn = host.clientWidth), null, longest));
+        if (host.clientWidth && host.clientWidth !== drawn) host.replaceChildren(waterfall(losses!, (drawn = host.clientWidth), clockOf(sides[i].doc), longest));
       };
       this.parts.push({ draw });
       return el("section", { class: "card", "data-side": LETTERS[i].toLowerCase() }, [el("h3", { class: "side" }, [badge(i), "Where the time goes"]), host]);
@@ -157,6 +157,35 @@ class CompareView implements View {
     const both = [cycles && sentence(cycles, "cycles", digits), energy && sentence(energy, "energy", energyText)];
     const words = both.filter((part): part is HTMLElement => Boolean(part)).flatMap((part, i) => (i ? [" and ", part] : [part]));
     return el("p", { class: "headline", "data-part": "headline" }, ["B needs ", ...words, "."]);
+  }
+
+  /** As they run; what each step takes by itself, where that is another question, is folded. */
+  private networks(a: Side, b: Side): HTMLElement[] {
+    const stretches = stretchesOf(a.doc, b.doc);
+    if (!stretches) return [this.steps(a, b)];
+    const layers = this.steps(a, b);
+    const folded = el("details", {}, [el("summary", {}, ["What each step takes by itself, layer by layer"]), layers]);
+    folded.addEventListener("toggle", () => this.redraw());
+    return [this.groups(a, b, stretches), folded];
+  }
+
+  private groups(a: Side, b: Side, stretches: Stretch[]): HTMLElement {
+    const strips = [a, b].map((side) => {
+      const steps = side.doc.steps as Step[];
+      const pieces = spansOf(side.doc).map(({ first, last, names, cycles }) => {
+        const most = steps.slice(first, last + 1).reduce((x, y) => (y.macs > x.macs ? y : x));
+        return { name: names.join(", "), op: most.op, output: last > first ? `${digits(last - first + 1)} steps` : most.output, cycles };
+      });
+      return new RunStrip(pieces, () => undefined);
+    });
+    this.parts.push(...strips);
+    const title = (i: number) => el("h3", { class: "side" }, [badge(i), shortName([a, b][i].name, 60)]);
+    return el("section", { class: "card", "data-part": "groups" }, [
+      el("h2", {}, ["Group by group"]),
+      el("p", { class: "muted" }, ["Each row has the steps between which both plans have the end of a group: their times compare, whatever the groups are."]),
+      ...strips.flatMap((strip, i) => [title(i), strip.element]),
+      el("div", { class: "scroll tall" }, [stretchTable(stretches)]),
+    ]);
   }
 
   private steps(a: Side, b: Side): HTMLElement {
@@ -266,7 +295,7 @@ function sentence(d: Difference, what: string, show: (x: number) => string): HTM
   if (d.change === null || typeof d.a?.value !== "number" || typeof d.b?.value !== "number") return null;
   if (what === "energy" && (d.a.value === 0 || d.b.value === 0)) return null; // a machine without such costs
   if (d.change === 0) return el("span", {}, [`as ${what === "cycles" ? "many cycles" : "much energy"} (${show(d.a.value)})`]);
-  const much = d.relative === null ? "" : `${percent(Math.abs(d.relative), Math.abs(d.relative) < 0.1 ? 2 : 0)} `;
+  const much = d.relative === null ? "" : `${percent(Math.abs(d.relative), Math.abs(d.relative) < 0.1 ? 1 : 0)} `;
   const less = what === "cycles" ? "fewer" : "less";
   const many = d.relative !== null && d.relative > 9;
   const text = many ? `${digits(d.relative! + 1, 1)} times the ${what}` : `${much}${d.change < 0 ? less : "more"} ${what}`;
@@ -277,6 +306,11 @@ function sentence(d: Difference, what: string, show: (x: number) => string): HTM
 /** Where the time goes; null: there is no plan, or the document is an older one. */
 function lossesOf(doc: Doc): LossesDoc | null {
   return (isNetwork(doc) ? doc.totals?.losses : doc.losses) ?? null;
+}
+
+/** MHz; null: not known, as of networks in older documents. */
+function clockOf(doc: Doc): number | null {
+  return (doc.machine.clock_mhz as number | null | undefined) ?? null;
 }
 
 /** Where the bounds of a plan stand: what one side has, both show. */
@@ -290,7 +324,7 @@ function sideCard(side: Side, i: number, all: Difference[]): HTMLElement {
     return (i ? found?.b : found?.a)?.value ?? null;
   };
   const cycles = value("cycles");
-  const clock = (doc.machine.clock_mhz as number | null | undefined) ?? null;
+  const clock = clockOf(doc);
   const losses = lossesOf(doc);
   const verdict = network ? "network" : verdictWord(doc);
   const facts: [string, string, string | number | null][] = [
@@ -490,7 +524,30 @@ function marked(words: string[], others: string[]): HTMLElement {
   return el("span", { class: "words" }, words.map((word, i) => el(same(word, i) ? "span" : "mark", {}, [word])));
 }
 
-// ---- steps of networks ----
+// ---- groups and steps of networks ----
+
+function stretchTable(stretches: Stretch[]): HTMLElement {
+  const rows = stretches.map((stretch) => {
+    const change = stretch.cycles[1] - stretch.cycles[0];
+    return { ...stretch, change, relative: stretch.cycles[0] ? change / stretch.cycles[0] : null, better: change ? -Math.sign(change) : 0 };
+  });
+  type Row = (typeof rows)[number];
+  return table<Row>(
+    [
+      { key: "steps", title: "steps", value: (r) => r.first, show: (r) => (r.first === r.last ? digits(r.first) : `${digits(r.first)} to ${digits(r.last)}`) },
+      { key: "name", title: "up to", value: (r) => r.name, show: (r) => el("span", { title: r.name }, [shortName(r.name, 44)]) },
+      { key: "groups_a", title: "groups A", value: (r) => r.groups[0] },
+      { key: "groups_b", title: "groups B", value: (r) => r.groups[1] },
+      { key: "a", title: "cycles A", value: (r) => r.cycles[0] },
+      { key: "b", title: "cycles B", value: (r) => r.cycles[1] },
+      { key: "change", title: "change", value: (r) => r.change, show: (r) => signed(r.change) },
+      { key: "relative", title: "relative", value: (r) => r.relative, show: relativeText },
+      { key: "better", title: "better or worse", value: betterWord, show: changeBar },
+    ],
+    rows,
+    { name: "stretches", row: (r) => ({ class: r.change === 0 ? "same" : null }) },
+  );
+}
 
 function stepTable(a: Step[], b: Step[]): HTMLElement {
   const waiting = new Map<string, Step[]>();

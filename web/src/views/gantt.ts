@@ -20,7 +20,7 @@ const OPERATORS = 15; // pixels, for their names
 const TABLE_PAUSE = 200; // milliseconds
 const ROW_APART = TAIL + 2; // pixels
 const LOWEST_ROW = 9;
-const HIGHEST_ROW = 46;
+const HIGHEST_ROW = 80;
 const AROUND_ROWS = 330; // pixels of the window that the head, the strip, the legend and the details take
 
 interface Spent {

@@ -119,14 +119,19 @@ function fusionColumns({ machine }: PlanDoc): Column<GroupDoc>[] {
     { key: "saved_bytes", title: "neither stored nor loaded", value: (g) => g.saved_bytes, show: (g) => (g.saved_bytes ? amount(g.saved_bytes, "byte") : "–") },
     {
       key: "even",
-      title: "even at",
-      hint: "points that a machine computes for every byte that it moves, where computing again costs as much as moving",
+      title: "breaks even at",
+      hint: "a machine that computes so many points in the time of one byte moved loses as much by computing again as it saves by not moving; a faster one gains",
       value: (g) => (g.even.bytes > 0 ? g.even.points / g.even.bytes : null),
       show: (g) => (g.even.bytes > 0 && g.even.points > 0 ? `${(g.even.points / g.even.bytes).toPrecision(4)} points a byte` : "–"),
     },
-    { key: "kept_bytes", title: "kept between steps", value: (g) => g.kept_bytes, show: (g) => (g.kept_bytes ? amount(g.kept_bytes, "byte") : "–") },
+    { key: "kept_bytes", title: "kept between tiles", value: (g) => g.kept_bytes, show: (g) => (g.kept_bytes ? amount(g.kept_bytes, "byte") : "–") },
     { key: "needs", title: "takes", value: (g) => needs(g).reduce((sum, [, units]) => sum + units, 0), show: (g) => needs(g).map(([name, units]) => `${amount(units, machine.unit)} in ${name}`).join(", ") },
   ];
+}
+
+/** Engines of which this plan makes no use come last. */
+function inUseFirst(engines: GroupEngineDoc[]): GroupEngineDoc[] {
+  return [...engines.filter((e) => e.busy_cycles > 0), ...engines.filter((e) => e.busy_cycles === 0)];
 }
 
 function engineColumns(doc: PlanDoc): Column<GroupEngineDoc>[] {
@@ -283,7 +288,7 @@ export const groups: MakeView = (host, app) => {
     ...splitCard(doc),
     card("Groups", table(groupColumns(doc.summary.cycles), rowsOf(doc), { name: "group-spans" })),
     ...(fused.length ? [card("Fusion", table(fusionColumns(doc), fused, { name: "fusion" }))] : []),
-    card("Engines", table(engineColumns(doc), doc.engines!, { name: "engine-use" })),
+    card("Engines", table(engineColumns(doc), inUseFirst(doc.engines!), { name: "engine-use" })),
   );
   if (doc.ports?.length) host.append(card("Ports", table(portColumns(doc), doc.ports, { name: "port-use" })));
   if (doc.port_traffic?.length) host.append(card("What passes which port", table(trafficColumns(doc), doc.port_traffic, { name: "port-traffic" })));
