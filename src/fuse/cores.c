@@ -353,24 +353,43 @@ static int home_of(const tw_hunt *h, const tw_group_map *group)
     return 0;
 }
 
-/* What each group makes stays in its core's memory for those who read it, on whatever core, where that is better. */
+/* The best mapping so far, with one tensor more that stays. */
+static tw_status offer_resident(tw_hunt *h, tw_group_resident is, bool *better)
+{
+    const tw_mapping *was = &h->best->mapping;
+    tw_mapping mapping = *was;
+    tw_group_resident *resident;
+    TW_ALLOC(h->arena, resident, was->n_residents + 1);
+    if (was->n_residents) memcpy(resident, was->resident, (size_t)was->n_residents * sizeof *resident);
+    resident[mapping.n_residents++] = is;
+    mapping.resident = resident;
+    return tw_hunt_offer(h, &mapping, better);
+}
+
+static bool reads(const tw_op *op, int tensor)
+{
+    for (int o = 0; o < tw_op_output(op); o++)
+        if (op->operand[o].tensor == tensor) return true;
+    return false;
+}
+
+/* What each group makes stays in its core's memory for those who read it, on whatever core, where that is better: for all of them, or for those up to one, behind which it leaves. */
 static tw_status keep_tensors(tw_hunt *h)
 {
     for (int g = 0; g < h->best->mapping.n_groups && !tw_hunt_is_over(h); g++) {
         const tw_mapping *was = &h->best->mapping;
         const tw_group_map *group = &was->group[g];
-        const tw_op *driver = &h->asked->model->op[group->op[group->n_ops - 1].op];
-        tw_mapping mapping = *was;
-        tw_group_resident *resident;
+        int tensor = tw_op_makes(&h->asked->model->op[group->op[group->n_ops - 1].op]);
+        tw_span readers = h->readers[tensor];
         bool better, known = group->n_parts > 0;
-        for (int i = 0; i < was->n_residents; i++) known |= was->resident[i].tensor == tw_op_makes(driver);
-        if (known || h->readers[tw_op_makes(driver)].hi == 0) continue;
-        TW_ALLOC(h->arena, resident, was->n_residents + 1);
-        if (was->n_residents) memcpy(resident, was->resident, (size_t)was->n_residents * sizeof *resident);
-        resident[mapping.n_residents++] =
-            (tw_group_resident){.tensor = tw_op_makes(driver), .memory = home_of(h, group)};
-        mapping.resident = resident;
-        TW_TRY(tw_hunt_offer(h, &mapping, &better));
+        for (int i = 0; i < was->n_residents; i++) known |= was->resident[i].tensor == tensor;
+        if (known || readers.hi == 0) continue;
+        tw_group_resident is = {.tensor = tensor, .memory = home_of(h, group)};
+        TW_TRY(offer_resident(h, is, &better));
+        for (int i = (int)readers.lo; i + 1 < readers.hi && i < h->asked->model->n_ops && !better; i++) {
+            is.until = i + 1;
+            if (reads(&h->asked->model->op[i], tensor)) TW_TRY(offer_resident(h, is, &better));
+        }
     }
     return TW_OK;
 }

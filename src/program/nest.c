@@ -178,12 +178,24 @@ static int maker_of(const tw_nest *nest, int tensor)
     return -1;
 }
 
-/* The memory in which the tensor is resident, 0: it is not. */
+/* What is said of a tensor that is resident; NULL: it is not, or no longer. */
+static const tw_group_resident *resident_of(const tw_nest *nest, int tensor)
+{
+    const tw_mapping *mapping = nest->mapping;
+    for (int i = 0; i < mapping->n_residents; i++) {
+        const tw_group_resident *is = &mapping->resident[i];
+        if (is->tensor != tensor) continue;
+        bool left = is->until > 0 && nest->group > tw_resident_last(is, mapping->group, mapping->n_groups);
+        return left ? NULL : is;
+    }
+    return NULL;
+}
+
+/* The memory in which the group finds the tensor resident, 0: it does not. */
 static int home_of(const tw_nest *nest, int tensor)
 {
-    for (int i = 0; i < nest->mapping->n_residents; i++)
-        if (nest->mapping->resident[i].tensor == tensor) return nest->mapping->resident[i].memory;
-    return 0;
+    const tw_group_resident *is = resident_of(nest, tensor);
+    return is ? is->memory : 0;
 }
 
 /* What brings the operand of operator k from a stay (-1: from the tensor) to place i of its path: the mover between neighbours there or, from another
@@ -439,13 +451,15 @@ static tw_status open_input(builder *b, int k, int operand)
     return home > 0 ? open_resident(b, k, operand, home) : come_in(b, k, operand, -1, 0);
 }
 
-/* What the driver makes goes to memory 0 or, when it is resident, no further than that unless it is asked for at the end. */
+/* What the driver makes goes to memory 0 or, when it is resident, no further than that unless it is asked for at the end, or leaves. */
 static tw_status open_output(builder *b)
 {
     tw_nest *nest = b->nest;
-    int driver = nest->n_ops - 1, tensor = nest->stay[nest->op[driver].made].tensor, home = home_of(nest, tensor),
-        at;
-    TW_TRY(go_out(b, driver, nest->model->tensor[tensor].is_output ? 0 : home, &at));
+    int driver = nest->n_ops - 1, tensor = nest->stay[nest->op[driver].made].tensor, at;
+    const tw_group_resident *is = resident_of(nest, tensor);
+    int home = is ? is->memory : 0;
+    bool stored = nest->model->tensor[tensor].is_output || (is && is->until > 0);
+    TW_TRY(go_out(b, driver, stored ? 0 : home, &at));
     if (home == 0) return TW_OK;
     int s = find_stay(nest, tensor, home);
     nest->stay[s].stays = true;
@@ -1264,36 +1278,44 @@ bool tw_nest_makes(const tw_nest *nest, int tensor)
     return tw_tensors_share(nest->model, output_of(nest), tensor);
 }
 
-/* What the group reads and groups before it make: `made` has for each tensor that others are views of the first group that makes it, `read` the last that reads it of another one. */
-static void find_coming(tw_nest *nest, int group, int *made, int *read)
+/* Of each tensor that others are views of. */
+typedef struct crossing {
+    bool made, loaded; /* a group makes it; one loads it for others, too */
+    int read;          /* the last group that reads it of another one     */
+} crossing;
+
+/* What the group reads and groups before it make, or loaded for it. */
+static void find_coming(tw_nest *nest, int group, crossing *of)
 {
     const tw_model *model = nest->model;
     for (int s = 0; s < nest->n_stays; s++) {
         tw_stay *stay = &nest->stay[s];
-        int root = model->tensor[stay->tensor].root;
-        if (stay->maker >= 0 || made[root] == 0) continue; /* groups are counted from 1 */
+        crossing *c = &of[model->tensor[stay->tensor].root];
+        if (stay->maker >= 0 || !(c->made || (c->loaded && home_of(nest, stay->tensor) > 0))) continue;
         stay->crosses = stay->comes = true;
-        read[root] = group;
+        c->read = group;
     }
-    for (int s = 0; s <= nest->n_stays; s++) {
-        int root = model->tensor[s < nest->n_stays ? nest->stay[s].tensor : output_of(nest)].root;
-        bool makes = s == nest->n_stays || nest->stay[s].drain >= 0 || nest->stay[s].stays;
-        if (makes && made[root] == 0) made[root] = group + 1;
+    for (int s = 0; s < nest->n_stays; s++) {
+        const tw_stay *stay = &nest->stay[s];
+        crossing *c = &of[model->tensor[stay->tensor].root];
+        bool loads = stay->stays && stay->from == TW_FROM_TENSOR;
+        c->loaded |= loads;
+        c->made |= !loads && (stay->drain >= 0 || stay->stays);
     }
+    of[model->tensor[output_of(nest)].root].made = true;
 }
 
 /* What passes from group to group. */
 static tw_status find_crossing(const tw_joint *joint, tw_nest *nest, tw_arena *scratch)
 {
     tw_arena_mark mark = tw_arena_save(scratch);
-    int *made, *read;
-    TW_ALLOC(scratch, made, joint->model->n_tensors);
-    TW_ALLOC(scratch, read, joint->model->n_tensors);
-    for (int g = 0; g < joint->n_nests; g++) find_coming(&nest[g], g, made, read);
+    crossing *of;
+    TW_ALLOC(scratch, of, joint->model->n_tensors);
+    for (int g = 0; g < joint->n_nests; g++) find_coming(&nest[g], g, of);
     for (int g = 0; g < joint->n_nests; g++)
         for (int s = 0; s < nest[g].n_stays; s++) {
             tw_stay *stay = &nest[g].stay[s];
-            if (stay->maker >= 0 && g < read[joint->model->tensor[stay->tensor].root] &&
+            if (stay->maker >= 0 && g < of[joint->model->tensor[stay->tensor].root].read &&
                 tw_nest_makes(&nest[g], stay->tensor))
                 stay->crosses = true;
         }
