@@ -145,7 +145,7 @@ static tw_status list_apart(const tw_plan *apart, tw_arena *arena, const tw_summ
 {
     tw_summary *each;
     *out = NULL;
-    if (!apart->op) return TW_OK;
+    if (!apart || !apart->op) return TW_OK;
     TW_ALLOC(arena, each, apart->model->n_ops + 1);
     for (int i = 0; i < apart->model->n_ops; i++) each[i] = apart->op[i].timeline.sum;
     *out = each;
@@ -158,7 +158,8 @@ static tw_status find_exactly(const tw_fuse_request *request, const tw_plan *apa
                               tw_fused *found, tw_joint_search *search)
 {
     const tw_pricing *by = &request->by;
-    double known = by->price(by->user, (double)apart->sum.cycles, (double)apart->sum.energy_fj);
+    double known =
+        apart ? by->price(by->user, (double)apart->sum.cycles, (double)apart->sum.energy_fj) : (double)INFINITY;
     tw_exact exact;
     if (found->mapping.n_groups > 0)
         known = fmin(known, by->price(by->user, (double)found->cycles, (double)found->energy_fj));
@@ -189,10 +190,10 @@ static tw_status build_found(const tw_request *asked, const tw_fused *fused, con
 tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_op *alone, const tw_work *work,
                         const tw_plan **out)
 {
-    tw_fused_scale s = tw_fused_scale_of(asked, &apart->sum);
+    tw_fused_scale s = tw_fused_scale_of(asked, apart ? &apart->sum : NULL);
     const tw_fuse_request request = {.model = asked->model,
                                      .machine = asked->machine,
-                                     .apart = apart->mapping->op,
+                                     .apart = apart ? apart->mapping->op : NULL,
                                      .alone = alone,
                                      .limits = asked->options->limits,
                                      .by = {tw_fused_price, &s},
@@ -206,11 +207,12 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
     if (status == TW_INFEASIBLE && request.limits) return refuse(asked, &fused, alone, work);
     if (status != TW_INFEASIBLE) TW_TRY(status);
     TW_ALLOC(work->arena, search, 1);
-    *search = (tw_joint_search){.measure = s.measure, .apart = apart->sum, .n_simulated = fused.n_simulated};
+    *search = (tw_joint_search){.measure = s.measure, .n_simulated = fused.n_simulated};
+    if (apart) search->apart = apart->sum;
     TW_TRY(tw_fused_bound(asked, work->scratch, search));
     TW_TRY(find_exactly(&request, apart, work, &fused, search));
     bool found = fused.mapping.n_groups > 0;
-    if (!found || (!request.limits && !tw_fused_is_better(&s, &fused, &apart->sum))) return TW_OK;
+    if (!found || (apart && !request.limits && !tw_fused_is_better(&s, &fused, &apart->sum))) return TW_OK;
     TW_TRY(list_apart(apart, work->arena, &search->apart_op));
     search->seconds = tw_deadline_since(start);
     TW_TRY(build_found(asked, &fused, search, work, out));
