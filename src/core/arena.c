@@ -1,15 +1,15 @@
 /* src/core/arena.c - memory that is given back all at once.
  *
  * A list of chunks, newest first; a request takes the end of the newest chunk or opens a larger one.
- * Rewinding frees the chunks opened since the mark, so a scratch arena returns to its size; one of them is kept for
- * the next request, since what is rewound is often done again. */
+ * Rewinding frees the chunks opened since the mark, so a scratch arena returns to its size; a few of them are kept for
+ * the next requests, since what is rewound is often done again. */
 #include "core/core.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CHUNK = 16 << 10, LARGEST_STEP = 4 << 20, ALIGN = _Alignof(max_align_t) };
+enum { FIRST_CHUNK = 16 << 10, LARGEST_STEP = 4 << 20, MOST_SPARE = 8, ALIGN = _Alignof(max_align_t) };
 
 typedef struct chunk {
     struct chunk *below;
@@ -19,9 +19,9 @@ typedef struct chunk {
 enum { HEADER = (sizeof(chunk) + ALIGN - 1) / ALIGN * ALIGN };
 
 struct tw_arena {
-    chunk *top, *spare; /* spare: NULL or a chunk for later */
-    size_t held, peak;  /* bytes from the host, now and at most */
-    int64_t fail_at;    /* requests left before failure, 0: never */
+    chunk *top, *spare[MOST_SPARE]; /* spare: chunks for later, the largest first; NULL behind them */
+    size_t held, peak;              /* bytes from the host, now and at most */
+    int64_t fail_at;                /* requests left before failure, 0: never */
     bool failing;
 };
 
@@ -34,22 +34,40 @@ static void give_back(tw_arena *arena, chunk *c)
     free(c);
 }
 
-/* The larger of the two is the one that is kept. */
+/* The largest ones are kept. */
 static void pop(tw_arena *arena)
 {
-    chunk *top = arena->top, *spare = arena->spare;
+    chunk *top = arena->top;
     arena->top = top->below;
-    bool keeps = top->room <= LARGEST_STEP && (!spare || spare->room < top->room);
-    give_back(arena, keeps ? spare : top);
-    if (keeps) arena->spare = top;
+    for (int i = 0; i < MOST_SPARE && top && top->room <= LARGEST_STEP; i++) {
+        chunk *spare = arena->spare[i];
+        if (spare && spare->room >= top->room) continue;
+        arena->spare[i] = top;
+        top = spare;
+    }
+    give_back(arena, top);
 }
 
 void tw_arena_free(tw_arena *arena)
 {
     if (!arena) return;
     while (arena->top) pop(arena);
-    give_back(arena, arena->spare);
+    for (int i = 0; i < MOST_SPARE; i++) give_back(arena, arena->spare[i]);
     free(arena);
+}
+
+/* The smallest spare chunk that is large enough becomes the newest one. */
+static bool reuse(tw_arena *arena, size_t need)
+{
+    int i = MOST_SPARE;
+    while (i > 0 && (!arena->spare[i - 1] || arena->spare[i - 1]->room < need)) i--;
+    if (i == 0) return false;
+    chunk *c = arena->spare[i - 1];
+    for (; i < MOST_SPARE; i++) arena->spare[i - 1] = arena->spare[i];
+    arena->spare[MOST_SPARE - 1] = NULL;
+    *c = (chunk){arena->top, 0, c->room};
+    arena->top = c;
+    return true;
 }
 
 static bool push(tw_arena *arena, size_t need)
@@ -58,13 +76,7 @@ static bool push(tw_arena *arena, size_t need)
     if (room > LARGEST_STEP) room = LARGEST_STEP;
     if (room < need) room = need;
     if (room > SIZE_MAX - HEADER) return false;
-    if (arena->spare && arena->spare->room >= need) {
-        chunk *spare = arena->spare;
-        arena->spare = NULL;
-        *spare = (chunk){arena->top, 0, spare->room};
-        arena->top = spare;
-        return true;
-    }
+    if (reuse(arena, need)) return true;
     chunk *c = malloc(HEADER + room);
     if (!c) return false;
     *c = (chunk){arena->top, 0, room};

@@ -74,5 +74,12 @@ tw_status tw_order_restore(const int *order, tw_arena *arena, tw_mapping *mappin
         group[g].op = op;
     }
     mapping->group = group;
+    if (mapping->n_residents == 0) return TW_OK;
+    tw_group_resident *resident;
+    TW_ALLOC(arena, resident, mapping->n_residents);
+    memcpy(resident, mapping->resident, (size_t)mapping->n_residents * sizeof *resident);
+    for (int i = 0; i < mapping->n_residents; i++)
+        if (resident[i].until > 0) resident[i].until = order[resident[i].until - 1] + 1;
+    mapping->resident = resident;
     return TW_OK;
 }

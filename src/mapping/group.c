@@ -816,7 +816,7 @@ static tw_status check_cover(const tw_grouping *c, int group)
 {
     const tw_group_map *g = &c->group[group];
     int parts = 0;
-    if (g->n_parts == 0) return TW_OK;
+    if (g->n_parts == 0 || (group > 0 && are_parts(g, g - 1))) return TW_OK; /* said there */
     for (int k = 0; k < c->n; k++) {
         parts += are_parts(g, &c->group[k]);
         if (k < group && are_parts(g, &c->group[k])) return TW_OK; /* said there */
@@ -831,6 +831,7 @@ static tw_status check_sources(const tw_grouping *c, int group)
     judge j = judge_of(c, group);
     for (int late = group + 1; late < c->n; late++) {
         const tw_group_map *l = &c->group[late];
+        if (late > group + 1 && are_parts(l, l - 1)) continue; /* it makes what that one makes */
         for (int i = 0; i < g->n_ops * l->n_ops; i++) {
             const tw_op *reader = op_of(c->model, g, i / l->n_ops);
             int tensor = output_of(op_of(c->model, l, i % l->n_ops));
@@ -843,12 +844,26 @@ static tw_status check_sources(const tw_grouping *c, int group)
     return TW_OK;
 }
 
-static tw_status check_name(const tw_grouping *c, int group)
+static uint32_t hash_name(const char *name)
 {
-    for (int g = 0; g < group; g++)
-        if (strcmp(c->group[g].name, c->group[group].name) == 0)
-            return tw_diag_error(c->diag, c->group[group].loc, "two groups are called '%s'", c->group[g].name);
-    return TW_OK;
+    uint32_t hash = 2166136261u;
+    for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 16777619u;
+    return hash;
+}
+
+/* Names that differ in their hashes differ. */
+static tw_status check_names(const tw_grouping *c)
+{
+    uint32_t hash[TW_MAX_GROUPS];
+    tw_status status = TW_OK;
+    for (int group = 0; group < c->n; group++) {
+        int g = 0;
+        hash[group] = hash_name(c->group[group].name);
+        while (g < group && (hash[g] != hash[group] || strcmp(c->group[g].name, c->group[group].name) != 0)) g++;
+        if (g < group)
+            status = tw_diag_error(c->diag, c->group[group].loc, "two groups are called '%s'", c->group[g].name);
+    }
+    return status;
 }
 
 tw_status tw_grouping_check_all(const tw_grouping *c)
@@ -859,9 +874,9 @@ tw_status tw_grouping_check_all(const tw_grouping *c)
     for (int o = 0; o < c->model->n_ops; o++)
         if (check_once(c, o, false) != TW_OK) status = TW_ERR_INPUT;
     TW_TRY(status);
+    TW_TRY(check_names(c));
     for (int g = 0; g < c->n; g++)
-        if (check_name(c, g) != TW_OK || check_cover(c, g) != TW_OK || check_sources(c, g) != TW_OK)
-            status = TW_ERR_INPUT;
+        if (check_cover(c, g) != TW_OK || check_sources(c, g) != TW_OK) status = TW_ERR_INPUT;
     TW_TRY(status);
     return tw_grouping_check_residents(c);
 }
@@ -893,10 +908,10 @@ tw_status tw_grouping_check_some(const tw_grouping *c)
     for (int o = 0; o < c->model->n_ops; o++)
         if (check_once(c, o, true) != TW_OK) status = TW_ERR_INPUT;
     TW_TRY(status);
+    if (check_names(c) != TW_OK) status = TW_ERR_INPUT;
     for (int g = 0; g < c->n; g++) {
         const tw_group_map *group = &c->group[g];
         judge j = judge_of(c, g);
-        if (check_name(c, g) != TW_OK) status = TW_ERR_INPUT;
         if (group->n_parts > 0)
             status =
                 tw_diag_error(c->diag, AT(&j, part), "a mapping that a search completes has no parts of groups");

@@ -47,10 +47,11 @@ typedef struct tw_hold {
     int slide;          /* 1 + loop of the driver along which a window slides there, 0: none does */
 } tw_hold;
 
-/* A tensor that lies whole in a memory from the group that makes it to the last one that reads it. */
+/* A tensor that lies whole in a memory from the group that makes it to the last one that reads it there. */
 typedef struct tw_group_resident {
     tw_loc loc;
     int tensor, memory; /* of the model, of the platform          */
+    int until; /* 1 + an operator that reads it: behind the last group with that one it has left, and is loaded from memory 0; 0: it stays for all */
 } tw_group_resident;
 
 typedef struct tw_group_op {

@@ -47,6 +47,8 @@ int tw_group_chain(const tw_grouping *c, const tw_group_map *group, int op, int 
 /* What runs along the group's loop `running`, which must be one; false: nothing can, *where is the operator that is in the way, *why a sentence. */
 bool tw_group_running(const tw_group_map *group, const tw_model *model, tw_running *out, int *where,
                       const char **why);
+/* The number of the last of n groups that read what is resident where it is; those behind it, if any, load it. */
+int tw_resident_last(const tw_group_resident *is, const tw_group_map *group, int n);
 /* The driver's loops, as far as the group has them; how many points it has of one. */
 tw_box tw_group_work(const tw_group_map *group, const tw_op *driver);
 int64_t tw_group_extent(const tw_group_map *group, const tw_op *driver, int loop);

@@ -20,16 +20,43 @@ static int find_tensor(tw_fields *f, const tw_model *model, const tw_node *node)
     return -1;
 }
 
-static int find_memory(tw_fields *f, const tw_platform *platform, const tw_node *node)
+static int find_memory(tw_fields *f, const tw_platform *platform, const char *tensor, const tw_node *node)
 {
     bool word = node->kind == TW_SCALAR;
     int m = word ? tw_platform_find_memory(platform, node->text, -1) : -1;
     tw_words all = {0};
     if (m >= 0) return m;
     for (int i = 1; i < platform->n_memories; i++) tw_words_add(&all, platform->memory[i].name);
-    TW_REFUSE(f, node->loc, "'%s' must be in one of %s, found '%s'", node->key, all.text,
-              word ? node->text : "...");
+    TW_REFUSE(f, node->loc, "'%s' must be in one of %s, found '%s'", tensor, all.text, word ? node->text : "...");
     return -1;
+}
+
+/* 1 + the operator that is named, 0: there is none. */
+static int find_op(tw_fields *f, const tw_model *model, const tw_node *node)
+{
+    tw_words all = {0};
+    for (int i = 0; i < model->n_ops; i++) {
+        if (node->kind == TW_SCALAR && strcmp(model->op[i].name, node->text) == 0) return i + 1;
+        tw_words_add(&all, model->op[i].name);
+    }
+    TW_REFUSE(f, node->loc, "'until' must be one of %s, found '%s'", all.text,
+              node->kind == TW_SCALAR ? node->text : "...");
+    return 0;
+}
+
+/* A memory, or {in: MEMORY, until: OPERATOR}; false: it is neither. */
+static bool read_place(tw_fields *f, const tw_grouping *c, const tw_node *node, tw_group_resident *out)
+{
+    const tw_platform *platform = c->machine->platform;
+    out->loc = node->loc;
+    if (node->kind != TW_NODE_MAP) return (out->memory = find_memory(f, platform, node->key, node)) >= 0;
+    tw_fields own = tw_fields_open(node, "resident", f->diag);
+    const tw_node *in = tw_field_node(&own, "in", TW_REQUIRED), *until = tw_field_node(&own, "until", TW_REQUIRED);
+    out->memory = in ? find_memory(&own, platform, node->key, in) : -1;
+    out->until = until ? find_op(&own, c->model, until) : 0;
+    bool good = tw_fields_close(&own) == TW_OK && out->memory >= 0;
+    f->n_bad += !good;
+    return good;
 }
 
 tw_status tw_residents_of_tree(tw_fields *f, tw_arena *arena, tw_grouping *c)
@@ -39,8 +66,8 @@ tw_status tw_residents_of_tree(tw_fields *f, tw_arena *arena, tw_grouping *c)
     if (!map) return TW_OK;
     TW_ALLOC(arena, resident, map->n_children + 1);
     for (const tw_node *node = map->child; node; node = node->next) {
-        int tensor = find_tensor(f, c->model, node), memory = find_memory(f, c->machine->platform, node);
-        if (tensor >= 0 && memory >= 0) resident[c->n_residents++] = (tw_group_resident){node->loc, tensor, memory};
+        tw_group_resident is = {.tensor = find_tensor(f, c->model, node)};
+        if (read_place(f, c, node, &is) && is.tensor >= 0) resident[c->n_residents++] = is;
     }
     c->resident = resident;
     return TW_OK;
@@ -48,11 +75,25 @@ tw_status tw_residents_of_tree(tw_fields *f, tw_arena *arena, tw_grouping *c)
 
 void tw_residents_print(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_text *out)
 {
-    for (int i = 0; i < mapping->n_residents; i++)
-        tw_text_printf(out, "%s%s: %s", i == 0 ? "resident: {" : ", ",
-                       model->tensor[mapping->resident[i].tensor].name,
-                       machine->platform->memory[mapping->resident[i].memory].name);
+    for (int i = 0; i < mapping->n_residents; i++) {
+        const tw_group_resident *is = &mapping->resident[i];
+        const char *memory = machine->platform->memory[is->memory].name;
+        tw_text_printf(out, "%s%s: ", i == 0 ? "resident: {" : ", ", model->tensor[is->tensor].name);
+        if (is->until > 0)
+            tw_text_printf(out, "{in: %s, until: %s}", memory, model->op[is->until - 1].name);
+        else
+            tw_text_printf(out, "%s", memory);
+    }
     if (mapping->n_residents > 0) tw_text_printf(out, "}\n");
+}
+
+int tw_resident_last(const tw_group_resident *is, const tw_group_map *group, int n)
+{
+    int g = n - 1;
+    for (; is->until > 0 && g > 0; g--)
+        for (int i = 0; i < group[g].n_ops; i++)
+            if (group[g].op[i].op == is->until - 1) return g;
+    return g;
 }
 
 /* ---- checks ---- */
@@ -61,6 +102,7 @@ typedef struct judge {
     const tw_grouping *c;
     const tw_group_resident *is;
     const char *tensor, *memory;
+    int last; /* the group behind which it has left */
 } judge;
 
 static const tw_op *op_of(const judge *j, const tw_group_map *group, int i)
@@ -132,7 +174,7 @@ static int count_readers(const judge *j, const tw_group_map *group)
 /* It is in no other way held there. */
 static tw_status check_holds(const judge *j)
 {
-    for (int g = 0; g < j->c->n; g++) {
+    for (int g = 0; g <= j->last; g++) {
         const tw_hold *hold = tw_group_find_hold(&j->c->group[g], j->is->tensor, j->is->memory);
         if (hold)
             return tw_diag_error(
@@ -168,13 +210,13 @@ static tw_status check_crossing(const judge *j)
         if (drives(j, group)) {
             makers++;
             TW_TRY(check_maker(j, group));
-        } else if (tw_group_maker(group, j->c->model, j->is->tensor) < 0) {
+        } else if (tw_group_maker(group, j->c->model, j->is->tensor) < 0 && g <= j->last) {
             int n = count_readers(j, group);
             if (n < 0) return TW_ERR_INPUT;
             readers += n > 0;
             if (n > 0 && first < 0) first = g;
         } else {
-            inside++;
+            inside += g <= j->last;
         }
     }
     if (makers == 1 && readers > 0) return TW_OK;
@@ -200,6 +242,29 @@ static tw_status check_views(const judge *j)
     return TW_OK;
 }
 
+static bool reads(const tw_op *op, int tensor)
+{
+    for (int o = 0; o < tw_op_output(op); o++)
+        if (op->operand[o].tensor == tensor) return true;
+    return false;
+}
+
+/* It leaves behind a group that reads it, and before one that does. */
+static tw_status check_leaving(const judge *j)
+{
+    const tw_model *model = j->c->model;
+    if (j->is->until == 0) return TW_OK;
+    const tw_op *until = &model->op[j->is->until - 1];
+    if (!reads(until, j->is->tensor))
+        return tw_diag_error(j->c->diag, j->is->loc, "'%s' leaves '%s' behind '%s', which does not read it",
+                             j->tensor, j->memory, until->name);
+    for (int g = j->last + 1; g < j->c->n; g++)
+        for (int i = 0; i < j->c->group[g].n_ops; i++)
+            if (reads(op_of(j, &j->c->group[g], i), j->is->tensor)) return TW_OK;
+    return tw_diag_error(j->c->diag, j->is->loc, "'%s' leaves '%s' behind '%s', and no group behind that reads it",
+                         j->tensor, j->memory, until->name);
+}
+
 static tw_status check_one(const judge *j)
 {
     const tw_platform *platform = j->c->machine->platform;
@@ -213,6 +278,7 @@ static tw_status check_one(const judge *j)
     for (const tw_group_resident *other = j->c->resident; other < j->is; other++)
         if (other->tensor == j->is->tensor)
             return tw_diag_error(j->c->diag, j->is->loc, "'%s' is resident twice", j->tensor);
+    TW_TRY(check_leaving(j));
     TW_TRY(check_crossing(j));
     TW_TRY(check_views(j));
     return check_holds(j);
@@ -224,9 +290,10 @@ tw_status tw_grouping_check_residents(const tw_grouping *c)
     for (int i = 0; i < c->n_residents; i++) {
         const tw_group_resident *is = &c->resident[i];
         if (is->tensor < 0 || is->tensor >= c->model->n_tensors || is->memory < 0 ||
-            is->memory >= c->machine->platform->n_memories)
+            is->memory >= c->machine->platform->n_memories || is->until < 0 || is->until > c->model->n_ops)
             return tw_diag_error(c->diag, is->loc, "resident %d has a tensor or a memory that is not there", i);
-        judge j = {c, is, c->model->tensor[is->tensor].name, c->machine->platform->memory[is->memory].name};
+        judge j = {c, is, c->model->tensor[is->tensor].name, c->machine->platform->memory[is->memory].name,
+                   tw_resident_last(is, c->group, c->n)};
         if (check_one(&j) != TW_OK) status = TW_ERR_INPUT;
     }
     return status;

@@ -385,6 +385,32 @@ static tw_status residents_without(const lister *l, int tensor, tw_group_residen
     return TW_OK;
 }
 
+static bool reads(const tw_op *op, int tensor)
+{
+    for (int o = 0; o < tw_op_output(op); o++)
+        if (op->operand[o].tensor == tensor) return true;
+    return false;
+}
+
+/* The tensor stays for some of those who read it, and leaves behind one of them: all but the last. */
+static tw_status list_leaving(const lister *l, int tensor, int memory)
+{
+    const tw_model *model = l->plan->model;
+    int last = model->n_ops - 1;
+    while (last >= 0 && !reads(&model->op[last], tensor)) last--;
+    for (int i = 0; i < last; i++) {
+        tw_group_resident *list;
+        int n;
+        if (!reads(&model->op[i], tensor)) continue;
+        TW_TRY(residents_without(l, tensor, &list, &n));
+        list[n++] = (tw_group_resident){.loc = l->group->loc, .tensor = tensor, .memory = memory, .until = i + 1};
+        const char *text = tw_arena_printf(l->work->arena, "stays in %s until '%s' has read it",
+                                           memory_name(l, memory), model->op[i].name);
+        TW_TRY(put_residents(l, tensor, list, n, text));
+    }
+    return TW_OK;
+}
+
 /* What the group at hand makes for others: it stays in a memory, or does not any more. */
 static tw_status list_resident(const lister *l)
 {
@@ -402,7 +428,8 @@ static tw_status list_resident(const lister *l)
     if (memory == 0) return TW_OK;
     list[n++] = (tw_group_resident){.loc = l->group->loc, .tensor = tensor, .memory = memory};
     text = tw_arena_printf(l->work->arena, "stays in %s between its groups", memory_name(l, memory));
-    return put_residents(l, tensor, list, n, text);
+    TW_TRY(put_residents(l, tensor, list, n, text));
+    return list_leaving(l, tensor, memory);
 }
 
 /* ---- fusion ---- */

@@ -11,6 +11,7 @@
 #include "program/walk.h"
 #include "tile/box.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Steps of one group: more are refused instead of walked for hours. */
@@ -177,12 +178,24 @@ static int maker_of(const tw_nest *nest, int tensor)
     return -1;
 }
 
-/* The memory in which the tensor is resident, 0: it is not. */
+/* What is said of a tensor that is resident; NULL: it is not, or no longer. */
+static const tw_group_resident *resident_of(const tw_nest *nest, int tensor)
+{
+    const tw_mapping *mapping = nest->mapping;
+    for (int i = 0; i < mapping->n_residents; i++) {
+        const tw_group_resident *is = &mapping->resident[i];
+        if (is->tensor != tensor) continue;
+        bool left = is->until > 0 && nest->group > tw_resident_last(is, mapping->group, mapping->n_groups);
+        return left ? NULL : is;
+    }
+    return NULL;
+}
+
+/* The memory in which the group finds the tensor resident, 0: it does not. */
 static int home_of(const tw_nest *nest, int tensor)
 {
-    for (int i = 0; i < nest->mapping->n_residents; i++)
-        if (nest->mapping->resident[i].tensor == tensor) return nest->mapping->resident[i].memory;
-    return 0;
+    const tw_group_resident *is = resident_of(nest, tensor);
+    return is ? is->memory : 0;
 }
 
 /* What brings the operand of operator k from a stay (-1: from the tensor) to place i of its path: the mover between neighbours there or, from another
@@ -438,13 +451,15 @@ static tw_status open_input(builder *b, int k, int operand)
     return home > 0 ? open_resident(b, k, operand, home) : come_in(b, k, operand, -1, 0);
 }
 
-/* What the driver makes goes to memory 0 or, when it is resident, no further than that unless it is asked for at the end. */
+/* What the driver makes goes to memory 0 or, when it is resident, no further than that unless it is asked for at the end, or leaves. */
 static tw_status open_output(builder *b)
 {
     tw_nest *nest = b->nest;
-    int driver = nest->n_ops - 1, tensor = nest->stay[nest->op[driver].made].tensor, home = home_of(nest, tensor),
-        at;
-    TW_TRY(go_out(b, driver, nest->model->tensor[tensor].is_output ? 0 : home, &at));
+    int driver = nest->n_ops - 1, tensor = nest->stay[nest->op[driver].made].tensor, at;
+    const tw_group_resident *is = resident_of(nest, tensor);
+    int home = is ? is->memory : 0;
+    bool stored = nest->model->tensor[tensor].is_output || (is && is->until > 0);
+    TW_TRY(go_out(b, driver, stored ? 0 : home, &at));
     if (home == 0) return TW_OK;
     int s = find_stay(nest, tensor, home);
     nest->stay[s].stays = true;
@@ -1248,29 +1263,64 @@ static tw_status build_nest(builder *b, const tw_work *work)
 
 /* ---- all groups ---- */
 
-bool tw_nest_makes(const tw_nest *nest, int tensor)
+static int output_of(const tw_nest *nest)
 {
     const tw_op *driver = nest->op[nest->n_ops - 1].op;
+    return driver->operand[tw_op_output(driver)].tensor;
+}
+
+bool tw_nest_makes(const tw_nest *nest, int tensor)
+{
     for (int s = 0; s < nest->n_stays; s++)
         if (tw_tensors_share(nest->model, nest->stay[s].tensor, tensor) &&
             (nest->stay[s].drain >= 0 || nest->stay[s].stays))
             return true;
-    return tw_tensors_share(nest->model, driver->operand[tw_op_output(driver)].tensor, tensor);
+    return tw_tensors_share(nest->model, output_of(nest), tensor);
 }
 
-/* What the group reads and groups before it make. */
-static void find_crossing(tw_nest *nest, const tw_nest *all, int group)
+/* Of each tensor that others are views of. */
+typedef struct crossing {
+    bool made, loaded; /* a group makes it; one loads it for others, too */
+    int read;          /* the last group that reads it of another one     */
+} crossing;
+
+/* What the group reads and groups before it make, or loaded for it. */
+static void find_coming(tw_nest *nest, int group, crossing *of)
 {
-    for (int g = 0; g < group; g++)
-        for (int s = 0; s < nest->n_stays; s++) {
-            tw_stay *stay = &nest->stay[s];
-            if (stay->maker >= 0 || !tw_nest_makes(&all[g], stay->tensor)) continue;
-            stay->crosses = stay->comes = true;
-            for (int i = 0; i < all[g].n_stays; i++) {
-                bool same = tw_tensors_share(nest->model, all[g].stay[i].tensor, stay->tensor);
-                all[g].stay[i].crosses |= same && all[g].stay[i].maker >= 0;
-            }
+    const tw_model *model = nest->model;
+    for (int s = 0; s < nest->n_stays; s++) {
+        tw_stay *stay = &nest->stay[s];
+        crossing *c = &of[model->tensor[stay->tensor].root];
+        if (stay->maker >= 0 || !(c->made || (c->loaded && home_of(nest, stay->tensor) > 0))) continue;
+        stay->crosses = stay->comes = true;
+        c->read = group;
+    }
+    for (int s = 0; s < nest->n_stays; s++) {
+        const tw_stay *stay = &nest->stay[s];
+        crossing *c = &of[model->tensor[stay->tensor].root];
+        bool loads = stay->stays && stay->from == TW_FROM_TENSOR;
+        c->loaded |= loads;
+        c->made |= !loads && (stay->drain >= 0 || stay->stays);
+    }
+    of[model->tensor[output_of(nest)].root].made = true;
+}
+
+/* What passes from group to group. */
+static tw_status find_crossing(const tw_joint *joint, tw_nest *nest, tw_arena *scratch)
+{
+    tw_arena_mark mark = tw_arena_save(scratch);
+    crossing *of;
+    TW_ALLOC(scratch, of, joint->model->n_tensors);
+    for (int g = 0; g < joint->n_nests; g++) find_coming(&nest[g], g, of);
+    for (int g = 0; g < joint->n_nests; g++)
+        for (int s = 0; s < nest[g].n_stays; s++) {
+            tw_stay *stay = &nest[g].stay[s];
+            if (stay->maker >= 0 && g < of[joint->model->tensor[stay->tensor].root].read &&
+                tw_nest_makes(&nest[g], stay->tensor))
+                stay->crosses = true;
         }
+    tw_arena_rewind(scratch, mark);
+    return TW_OK;
 }
 
 static tw_status refuse_size(const tw_joint *joint, int memory, int64_t need, tw_diag *diag)
@@ -1320,15 +1370,50 @@ static bool lay_stay(const tw_joint *joint, int group, tw_stay *s, tw_buffer *bu
     return true;
 }
 
-/* The stays of a group in a memory, by their tensors. */
-static tw_status lay_memory(tw_joint *joint, tw_nest *nest, int memory, tw_buffer *buffer, tw_diag *diag)
+/* By memories, groups and tensors. */
+static int by_place(const void *x, const void *y)
 {
-    int n_tensors = joint->model->n_tensors;
-    for (int t = 0; t < n_tensors; t++) {
-        int s = find_stay(nest, t, memory);
-        if (s >= 0 &&
-            !lay_stay(joint, nest->group, &nest->stay[s], buffer, &joint->n_buffers, &joint->used[memory]))
-            return tw_diag_error(diag, nest->stay[s].loc, "buffers in '%s' exceed 2^62", memory_name(nest, memory));
+    const tw_stay *a = *(tw_stay *const *)x, *b = *(tw_stay *const *)y;
+    if (a->memory != b->memory) return a->memory - b->memory;
+    return a->group != b->group ? a->group - b->group : a->tensor - b->tensor;
+}
+
+/* The stays in a memory, of which `next` is the first; *next moves behind them. */
+static tw_status lay_memory(tw_joint *joint, int memory, tw_stay *const **next, tw_buffer *buffer, tw_diag *diag)
+{
+    for (; **next && (**next)->memory == memory; ++*next) {
+        tw_stay *s = **next;
+        if (!lay_stay(joint, s->group, s, buffer, &joint->n_buffers, &joint->used[memory]))
+            return tw_diag_error(diag, s->loc, "buffers in '%s' exceed 2^62", joint->platform->memory[memory].name);
+    }
+    return TW_OK;
+}
+
+/* All stays, memory by memory; NULL behind the last. */
+static tw_status list_places(const tw_joint *joint, tw_nest *nest, tw_arena *scratch, tw_stay *const **out)
+{
+    tw_stay **all;
+    int n = 0;
+    TW_ALLOC(scratch, all, joint->n_stays + 1);
+    for (int g = 0; g < joint->n_nests; g++)
+        for (int s = 0; s < nest[g].n_stays; s++) all[n++] = &nest[g].stay[s];
+    qsort(all, (size_t)n, sizeof *all, by_place);
+    *out = all;
+    return TW_OK;
+}
+
+static tw_status lay_memories(tw_joint *joint, tw_nest *nest, tw_buffer *buffer, const tw_work *work)
+{
+    tw_stay *const *next;
+    TW_TRY(list_places(joint, nest, work->scratch, &next));
+    for (int m = 1; m < joint->platform->n_memories; m++) {
+        TW_TRY(lay_memory(joint, m, &next, buffer, work->diag));
+        const tw_memory *is = &joint->platform->memory[m].is;
+        if (joint->used[m] <= is->size) continue;
+        bool by_order =
+            joint->used[m] - is->size < is->align; /* another one may end with a buffer that needs no gap */
+        if (joint->n_ranks == 1 && !by_order) return refuse_size(joint, m, joint->used[m], work->diag);
+        TW_TRY(tw_joint_pack(joint, m, buffer, work));
     }
     return TW_OK;
 }
@@ -1343,16 +1428,10 @@ static tw_status lay_out(tw_joint *joint, tw_nest *nest, const tw_work *work)
                                  TW_MAX_BUFFERS);
     TW_ALLOC(work->arena, buffer, n + 1);
     joint->buffer = buffer;
-    for (int m = 1; m < joint->platform->n_memories; m++) {
-        for (int g = 0; g < joint->n_nests; g++) TW_TRY(lay_memory(joint, &nest[g], m, buffer, work->diag));
-        const tw_memory *is = &joint->platform->memory[m].is;
-        if (joint->used[m] <= is->size) continue;
-        bool by_order =
-            joint->used[m] - is->size < is->align; /* another one may end with a buffer that needs no gap */
-        if (joint->n_ranks == 1 && !by_order) return refuse_size(joint, m, joint->used[m], work->diag);
-        TW_TRY(tw_joint_pack(joint, m, buffer, work));
-    }
-    return TW_OK;
+    tw_arena_mark mark = tw_arena_save(work->scratch);
+    tw_status status = lay_memories(joint, nest, buffer, work);
+    tw_arena_rewind(work->scratch, mark);
+    return status;
 }
 
 /* Stays are numbered over all groups. */
@@ -1365,6 +1444,7 @@ static tw_status number_stays(tw_joint *joint, tw_nest *nest, tw_arena *arena)
     for (int g = 0; g < joint->n_nests; g++)
         for (int s = 0; s < nest[g].n_stays; s++) {
             nest[g].stay[s].number = joint->n_stays;
+            nest[g].stay[s].group = g;
             all[joint->n_stays++] = &nest[g].stay[s];
         }
     joint->stay = all;
@@ -1384,8 +1464,8 @@ tw_status tw_joint_build(const tw_model *model, const tw_platform *platform, con
             .model = model, .platform = platform, .map = &mapping->group[g], .mapping = mapping, .group = g};
         builder b = {.nest = &nest[g], .arena = work->arena, .diag = work->diag};
         TW_TRY(build_nest(&b, work));
-        find_crossing(&nest[g], nest, g);
     }
+    TW_TRY(find_crossing(joint, nest, work->scratch));
     TW_TRY(number_stays(joint, nest, work->arena));
     tw_joint_live(joint, nest);
     TW_TRY(lay_out(joint, nest, work));

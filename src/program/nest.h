@@ -49,6 +49,7 @@ typedef struct tw_stay {
     bool comes;          /* another group makes it                                                               */
     int64_t elem_units;  /* of an element in its buffer                                                          */
     int64_t moved_units; /* of an element in a transfer                                                          */
+    int group;           /* that it is a stay of                                                                 */
     int32_t first,
         number; /* its first buffer; its number over all groups, which counts belong to                 */
 } tw_stay;

@@ -69,6 +69,7 @@ typedef struct packer {
     int n;
     block *block, **order; /* by what gains most from living earlier */
     int64_t *load;         /* per rank */
+    int *made;             /* per tensor that others are views of: 1 + the rank of the last group that makes it */
     tw_pack_segment *segment;
     tw_pack_item *item;
     int64_t *offset;
@@ -76,30 +77,35 @@ typedef struct packer {
     tw_arena *scratch;
 } packer;
 
-/* The rank of the last group that makes the tensor, -1: none does. */
-static int made_at(const tw_joint *joint, int tensor)
+static tw_status list_makers(packer *p)
 {
-    int rank = -1;
-    for (int g = 0; g < joint->n_nests; g++)
-        if (tw_nest_makes(&joint->nest[g], tensor)) rank = joint->nest[g].rank;
-    return rank;
+    const tw_joint *joint = p->joint;
+    TW_ALLOC(p->scratch, p->made, joint->model->n_tensors);
+    for (int i = 0; i < joint->n_stays; i++) {
+        const tw_stay *s = joint->stay[i];
+        if (s->drain >= 0 || s->stays)
+            p->made[joint->model->tensor[s->tensor].root] = joint->nest[s->group].rank + 1;
+    }
+    for (int g = 0; g < joint->n_nests; g++) {
+        int *made = &p->made[joint->model->tensor[tw_joint_output(joint, g)].root];
+        *made = (int)tw_max(*made, joint->nest[g].rank + 1);
+    }
+    return TW_OK;
 }
+
+/* The rank of the last group that makes the tensor, -1: none does. */
+static int made_at(const packer *p, int tensor) { return p->made[p->joint->model->tensor[tensor].root] - 1; }
 
 /* Whether it is loaded, and could be while the groups of the rank before live. */
 static bool may_be_early(const packer *p, const block *b)
 {
     const tw_stay *s = b->stay;
-    return s->since > 0 && s->inwards && s->maker < 0 && made_at(p->joint, s->tensor) < s->since - 1;
+    return s->since > 0 && s->inwards && s->maker < 0 && made_at(p, s->tensor) < s->since - 1;
 }
 
 static bool is_weights(const packer *p, const tw_stay *s)
 {
-    for (int g = 0; g < p->joint->n_nests; g++) {
-        const tw_nest *nest = &p->joint->nest[g];
-        if (s >= nest->stay && s < nest->stay + nest->n_stays)
-            return nest->op[s->which].op->operand[s->operand].weights;
-    }
-    return false;
+    return p->joint->nest[s->group].op[s->which].op->operand[s->operand].weights;
 }
 
 /* How many stretches of addresses its buffers are: a circular one is one. */
@@ -272,6 +278,7 @@ static void lay_block(const block *b, int64_t offset, tw_buffer *buffer)
 static tw_status pack(packer *p, tw_buffer *buffer, tw_diag *diag)
 {
     TW_TRY(list_blocks(p));
+    TW_TRY(list_makers(p));
     TW_ALLOC(p->scratch, p->segment, p->n + 1);
     TW_ALLOC(p->scratch, p->item, p->n + 1);
     TW_ALLOC(p->scratch, p->offset, p->n + 1);

@@ -178,6 +178,7 @@ typedef struct tw_joint_tensor {
     int maker;   /* operator of the model, -1: an input of the model          */
     bool inside; /* made and read inside one group, never in memory 0       */
     int home;    /* memory where it stays between groups; 0: it does not    */
+    int leaves;  /* the last group that finds it there                       */
     int loader;  /* group that loads it there, whole, for others, too; -1: it is made, or does not stay */
     bool absent; /* it is inside, or stays, and never comes to memory 0     */
     bool plain;  /* a group makes it whose reductions run along a loop: numbers are as they are */

@@ -299,7 +299,7 @@ static bool add_input(tw_joint_judge *j, tw_joint_group *g, int number, int oper
         return false;
     }
     bool loads = j->tensor[tensor].loader == g->number;
-    if (maker < 0 && j->tensor[tensor].home > 0 && !loads) {
+    if (maker < 0 && j->tensor[tensor].home > 0 && g->number <= j->tensor[tensor].leaves && !loads) {
         hold = tw_joint_join(j, g, tensor);
         from = place_on(&p, j->tensor[tensor].home);
         const path home = {2, {0, j->tensor[tensor].home}};

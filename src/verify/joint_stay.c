@@ -15,6 +15,16 @@ static bool is_made(const tw_joint_judge *j, const tw_group_map *map, int tensor
     return driver->operand[tw_op_output(driver)].tensor == tensor;
 }
 
+/* The last group that runs an operator; without one (0: operators are counted from 1), the last of all. */
+static int last_group(const tw_joint_judge *j, int op)
+{
+    int last = op > 0 ? -1 : j->in.n_groups - 1;
+    for (int g = 0; g < j->in.n_groups && op > 0; g++)
+        for (int i = 0; i < j->in.group[g].n_ops; i++)
+            if (j->in.group[g].op[i].op + 1 == op) last = g;
+    return last;
+}
+
 /* The first group that reads a tensor, -1: none does. */
 static int first_reader(const tw_joint_judge *j, int tensor)
 {
@@ -61,7 +71,8 @@ void tw_joint_note_residents(tw_joint_judge *j)
             tw_fault_set(&j->fault, "'%s' stays, and somebody sees it in another shape",
                          j->in.model->tensor[r->tensor].name);
         j->tensor[r->tensor].home = r->memory;
-        j->tensor[r->tensor].absent = makers == 1 && !j->in.model->tensor[r->tensor].is_output;
+        j->tensor[r->tensor].leaves = last_group(j, r->until);
+        j->tensor[r->tensor].absent = makers == 1 && !j->in.model->tensor[r->tensor].is_output && r->until == 0;
     }
 }
 

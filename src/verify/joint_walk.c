@@ -183,7 +183,7 @@ static bool open_runs(walk *w, int hold)
 static bool comes_from_others(const walk *w, int tensor)
 {
     int maker = w->j->tensor[tensor].maker, loader = w->j->tensor[tensor].loader;
-    if (loader >= 0) return loader != w->g->number;
+    if (loader >= 0) return loader != w->g->number && w->g->number <= w->j->tensor[tensor].leaves;
     for (int i = 0; i < w->g->n_ops; i++)
         if (w->g->op[i].map->op == maker) return false;
     return maker >= 0;

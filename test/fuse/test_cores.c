@@ -359,3 +359,35 @@ TEST(rows_and_channels_are_split_at_once_where_neither_is_enough)
     free(found);
     tw_context_free(ctx);
 }
+
+/* A larger mesh has all mappings of a smaller one: four layers on 4 and 16 cores behind one DRAM, verified, none slower than on fewer. */
+TEST(larger_meshes_are_no_slower)
+{
+    int64_t before = 0;
+    for (int side = 2; side <= 4; side += 2) {
+        static draw d;
+        const tw_plan *plan;
+        tw_context *ctx = tw_context_new();
+        int channels = 16;
+        d = (draw){0};
+        add(d.machine,
+            "machine: mesh\nunit: byte\ntiming: async\nmemories: [{name: dram, size: unlimited}]\n"
+            "ports: [{name: ddr, memory: dram, ways: 4, per_cycle: 32, broadcast: true}]\ncores:\n  - name: c\n"
+            "    grid: [%d, %d]\n    links: {name: noc, memory: m, cost: {latency: 4, per_cycle: 16}}\n"
+            "    memories: [{name: m, size: 96 KiB}]\n    engines:\n"
+            "      - {name: dma, between: [dram, m], prefetch: all, cost: {latency: 40, per_cycle: 32}}\n"
+            "      - {name: mac, computes: multiply-add, memory: m, cost: {array: {rows: 8, columns: 8}}}\n",
+            side, side);
+        add(d.workload, "workload: chain\nops:\n");
+        for (int i = 0; i < 4; i++, channels = channels < 64 ? 2 * channels : 64)
+            add(d.workload,
+                "  - {name: o%d, op: conv, shape: [%d, 16, 16], out: %d, kernel: 3, pad: 1, dtype: i8, out_dtype: "
+                "i8, accumulator: i32, inputs: {ifm: t%d}, output: t%d}\n",
+                i, channels, channels < 64 ? 2 * channels : 64, i, i + 1);
+        CHECK_EQ(find_plan(ctx, &d, d.machine, 1, &plan), TW_OK);
+        CHECK(is_verified(ctx, plan));
+        CHECK(before == 0 || cycles_of(plan) <= before);
+        before = cycles_of(plan);
+        tw_context_free(ctx);
+    }
+}

@@ -223,6 +223,14 @@ static const struct mistake {
      "map.yaml:17:26: error: 'mid' is neither made by one group and read by others nor an input that several "
      "groups read: only what crosses "
      "groups can be resident\n"},
+    {"resident: {y: sram}", "resident: {y: {in: sram, until: conv3}}",
+     "map.yaml:17:15: error: 'y' leaves 'sram' behind 'conv3', and no group behind that reads it\n"},
+    {"resident: {y: sram}", "resident: {y: {in: sram, until: pool1}}",
+     "map.yaml:17:15: error: 'y' leaves 'sram' behind 'pool1', which does not read it\n"},
+    {"resident: {y: sram}", "resident: {y: {in: sram, until: conv9}}",
+     "map.yaml:17:33: error: 'until' must be one of conv1, conv2, conv3, pool1, found 'conv9'\n"},
+    {"resident: {y: sram}", "resident: {y: {in: sram}}",
+     "map.yaml:17:15: error: missing key 'until' in resident\n"},
     {"resident: {y: sram}", "resident: {z: sram}",
      "map.yaml:17:15: error: 'z' is made in parts, of which group 'halves.big' makes one: it cannot be resident\n"},
     {"resident: {y: sram}", "resident: {y: big.l1}",

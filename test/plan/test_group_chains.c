@@ -187,16 +187,45 @@ static int count_first(const draw *d)
     return n;
 }
 
+static int group_of(const draw *d, int i) { return i > 0 && d->inside[i - 1] ? i - 1 : i; }
+
+/* An operator behind whose group the tensor of operator `made` (-1: the input of the model) leaves the memory where it is resident: one that reads it, before another group that does and,
+ * of the input, behind the one that loads it. -1: it stays. */
+static int draw_leaving(draw *d, int made)
+{
+    int first = -1, last = -1, n = 0, may[MOST_OPS];
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < d->n_ops; i++) {
+            if (d->reads[i][0] != made && d->reads[i][1] != made) continue;
+            if (pass == 0 && first < 0) first = group_of(d, i);
+            if (pass == 0) last = group_of(d, i);
+            if (pass == 1 && group_of(d, i) < last && (made >= 0 || group_of(d, i) > first)) may[n++] = i;
+        }
+    return n > 0 && toss(d, 2) ? may[pick(d, 0, n - 1)] : -1;
+}
+
+static void add_resident(draw *d, int made, const char *gap, const char *name, const char *memory)
+{
+    int until = draw_leaving(d, made);
+    if (until < 0)
+        add(d->mapping, "%s%s: %s", gap, name, memory);
+    else
+        add(d->mapping, "%s%s: {in: %s, until: o%d}", gap, name, memory, until);
+}
+
 static void add_residents(draw *d)
 {
     const char *gap = "resident: {";
     if (count_first(d) > 1 && toss(d, 2)) {
-        add(d->mapping, "%sx: sram", gap);
+        add_resident(d, -1, gap, "x", "sram");
         gap = ", ";
     }
     for (int i = 0; i < d->n_ops; i++) {
+        char name[20], memory[20];
         if (!d->home[i]) continue;
-        add(d->mapping, "%st%d: %s%s", gap, i, d->home[i][0] == 'l' ? "c0." : "", d->home[i]);
+        snprintf(name, sizeof name, "t%d", i);
+        snprintf(memory, sizeof memory, "%s%.9s", d->home[i][0] == 'l' ? "c0." : "", d->home[i]);
+        add_resident(d, i, gap, name, memory);
         gap = ", ";
     }
     if (gap[0] == ',') add(d->mapping, "}\n");
@@ -232,7 +261,7 @@ static void show(const draw *d, tw_context *ctx)
 }
 
 typedef struct count {
-    int plans, shared, resident, damaged, refused;
+    int plans, shared, resident, left, damaged, refused;
 } count;
 
 /* ---- damage ---- */
@@ -429,6 +458,29 @@ static void judge_others(const tw_plan *plan, const tw_work *work)
     CHECK(hear(plan, again, again->buffer, work, &ignored) != NULL);
 }
 
+/* A program in which a tensor leaves, judged as if it stayed, and the other way round. */
+static void judge_leaving(const tw_plan *plan, const tw_work *work)
+{
+    tw_mapping stays = *plan->mapping;
+    tw_plan other = *plan;
+    const tw_joint *again;
+    uint64_t ignored;
+    tw_group_resident *resident;
+    bool left = false;
+    CHECK((resident = TW_NEW(work->arena, tw_group_resident, stays.n_residents)) != NULL);
+    for (int i = 0; i < stays.n_residents; i++) {
+        resident[i] = stays.resident[i];
+        left |= resident[i].until > 0;
+        resident[i].until = 0;
+    }
+    if (!left) return;
+    stays.resident = resident;
+    other.mapping = &stays;
+    CHECK(hear(&other, plan->joint->program, plan->joint->program->buffer, work, &ignored) != NULL);
+    if (tw_joint_build(plan->model, plan->machine->platform, &stays, work, &again) != TW_OK) return;
+    CHECK(hear(plan, again, again->buffer, work, &ignored) != NULL);
+}
+
 static void draw_all(draw *d)
 {
     d->n_ops = (int)pick(d, 2, MOST_OPS);
@@ -463,6 +515,9 @@ static void judge(uint64_t seed, count *n)
         n->plans++;
         n->shared += plan->joint->program->any_shares;
         n->resident += mapping->n_residents > 0;
+        bool left = false;
+        for (int i = 0; i < mapping->n_residents; i++) left |= mapping->resident[i].until > 0;
+        n->left += left;
         status = tw_plan_verify(ctx, plan, 0, NULL, &verdict);
         if (status != TW_OK) {
             show(&d, ctx);
@@ -481,6 +536,7 @@ static void judge(uint64_t seed, count *n)
         judge_overlap(plan, &work, &d.random);
         if (mapping->n_residents > 0) judge_early(plan, &work);
         if (mapping->n_residents > 0) judge_others(plan, &work);
+        if (left) judge_leaving(plan, &work);
     } else if (status != TW_INFEASIBLE) {
         show(&d, ctx);
     } else if (getenv("TW_SHOW")) {
@@ -502,6 +558,7 @@ TEST(whatever_has_a_plan_in_little_memory_is_right)
            is.plans, n, is.shared, is.resident, is.refused, is.damaged);
     CHECK(is.shared > n / 10);
     CHECK(is.resident > n / 10);
+    CHECK(is.left > n / 100);
     CHECK(is.refused > n / 20);
 }
 

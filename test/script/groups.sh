@@ -323,4 +323,12 @@ for size in 2 4; do
     expect 0 eval "$edge"/workload.yaml -m "$edge"/machine.yaml --mapping=map.yaml --no-verify -q -o tiles$size
 done
 expect 0 compare tiles2/plan.json tiles4/plan.json; grep -qE '^  tiles +oy 2  oy 4$' out.txt || fail "tiles of compared groups"
+# Twelve cores: what is told of each of a few is told together, and shares are those of all of them: eleven arrays and all vector units never run.
+sed "s|grid: .8, 8.|grid: [3, 4]|" "$source"/examples/machines/tensix-like.yaml >mesh12.yaml
+printf 'groups: [{core: t_0_0, ops: [l0, l1, l2, l3], levels: [{at: l1, sizes: {oy: 8}}]}]\n' >map.yaml
+expect 0 eval "$source"/examples/16-three-cores/workload.yaml -m mesh12.yaml --mapping=map.yaml --full
+narrow out.txt
+says out.txt "23 of 24 compute engines never run"; says out.txt "in use over time"
+idle=$(tr '\n' ' ' <out.txt | tr -s ' ' | sed 's/.*of the time: \([0-9]*\)% of what all cores could.*/\1/')
+[ "$idle" -ge 91 ] || fail "$idle % idle, of which eleven of twelve arrays are 91 %"
 exit $failed

@@ -100,7 +100,7 @@ sub=plan
 expect 0 $lab2 --rules=native --dtype i8 -o own
 cycles=$(sed -n "s/^  time *\([0-9']*\) cycles.*/\1/p" out.txt | tr -d "'")
 [ "${cycles:-99999}" -le 11500 ] || fail "$cycles cycles"
-says out.txt "cores idle"; says out.txt "verified"
+says out.txt "cores idle"; says out.txt "verified"; says out.txt "equal parts on all 9'782"
 
 # Groups of 2026 run tile by tile on one timeline, with every core's part.
 sub=eval two="$data/new_format/workload/2conv_1_8_32_32_16_32_3.onnx -m $quad"

@@ -59,6 +59,18 @@ async function checkDetails(page, name, e, row) {
   equal(await value("operator"), row.operator, `${name}: operator of event ${e}`);
 }
 
+/** Each memory with buffers has its picture, with as much in use at most as the document says; those of many cores are folded. */
+async function checkMemories(page, name, doc) {
+  const used = doc.memories.filter((m) => doc.holds.some((h) => h.memory === m.name && h.peak > 0));
+  const folded = await page.$("[data-picture='Memories over time'] details > summary");
+  equal(Boolean(folded), used.length > 8, `${name}: memories are folded`);
+  if (folded) await folded.click();
+  await settle(page);
+  const drawn = await page.$$eval("[data-picture='Memories over time'] svg", (all) => all.map((s) => [s.dataset.memory, Number(s.dataset.peak), s.querySelectorAll("[data-buffer]").length]));
+  const buffers = (m) => doc.buffers.filter((b) => b.memory === m && b.lane <= 0 && (b.slot === 0 || b.slot < doc.holds[b.hold].peak)).length;
+  equal(drawn, used.map((m) => [m.name, m.peak_live, buffers(m.name)]), `${name}: memories over time`);
+}
+
 export async function checkGroups(browser, report) {
   const doc = readJson(report.folder, "plan.json");
   const { page, context, problems } = await load(browser, report);
@@ -66,6 +78,7 @@ export async function checkGroups(browser, report) {
   equal(spans, doc.groups.flatMap((g) => g.operators).length, `${report.name}: operators`);
   equal(await page.$$eval("[data-table=engine-use] tbody tr", (rows) => rows.length), doc.engines.length, `${report.name}: engines`);
   equal(await page.$$eval("[data-table=hold-use] tbody tr", (rows) => rows.length), doc.holds.length, `${report.name}: holds`);
+  await checkMemories(page, report.name, doc);
   const lost = await page.$$eval("[data-picture='Where the time goes'] [data-loss]", (parts) => parts.map((p) => Number(p.dataset.value)));
   const parts = doc.losses.parts.map((p) => p.cycles);
   check(parts.every((cycles) => lost.includes(cycles)), `${report.name}: the waterfall has ${lost}, not ${parts}`);

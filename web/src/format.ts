@@ -50,6 +50,7 @@ export interface PlanDoc {
   port_traffic?: { port: string; tensor: string; transfers: number; units: number; delivered_units: number }[]; // missing in older documents
   memories?: { name: string; size: number | null; copies: number; slots: number; peak_live: number }[];
   holds?: HoldDoc[];
+  buffers?: PlacedDoc[];
   placement?: PlacementDoc[];
   remedies?: RemedyDoc[];
 }
@@ -156,6 +157,21 @@ export interface HoldDoc {
   copies: number;
   transfers: number;
   units: number;
+  peak?: number; // buffers that are in use at once; this and the next three: missing in older documents
+  start_cycle?: number; // its first buffer is taken
+  end_cycle?: number; // its last one is given back
+  live_units?: number; // what it takes meanwhile
+}
+/** Of a plan of groups: where a buffer of a hold is. */
+export interface PlacedDoc {
+  memory: string;
+  tensor: string;
+  group: string;
+  hold: number;
+  slot: number;
+  lane: number;
+  offset: number;
+  size: number;
 }
 export interface OperandDoc {
   name: string;

@@ -271,6 +271,9 @@ static void write_hold(const tw_plan *plan, int s, tw_json *j)
     tw_json_key_int(j, "slot_units", stay->size);
     tw_json_key_int(j, "copies", stay->lanes);
     tw_json_key_int(j, "peak", pool->peak);
+    tw_json_key_int(j, "start_cycle", plan->joint->timeline.life[s].lo);
+    tw_json_key_int(j, "end_cycle", plan->joint->timeline.life[s].hi);
+    tw_json_key_int(j, "live_units", tw_stay_units(stay, pool->peak));
     tw_json_key_int(j, "wait_cycles", pool->wait_cycles);
     tw_json_key_string(j, "engine", engine_name(plan, tw_joint_mover_of(plan, s)));
     tw_json_key_int(j, "transfers", link->transfers);

@@ -8,6 +8,7 @@
 #include "report/report.h"
 #include "report/text/gantt.h"
 #include "report/text/losses_text.h"
+#include "report/text/memory_curve.h"
 #include "report/text/summary.h"
 #include "write/number.h"
 #include "write/table.h"
@@ -118,17 +119,41 @@ static void print_layers(const tw_plan *plan, tw_line *line)
     tw_fact_put(line, TW_PLAIN, "search", text);
 }
 
-/* What each core takes alone, and all of them with equal parts. */
-static void print_cores(const tw_plan *plan, tw_line *line)
+/* Whether an earlier core of many takes as long alone. */
+static bool is_again(const tw_joint_search *s, int core)
 {
-    const tw_joint_search *s = plan->joint->search;
-    const tw_platform *platform = platform_of(plan);
-    char text[600];
-    int n = 0, room = (int)sizeof text;
+    for (int c = 0; c < core; c++)
+        if (s->alone[c] == s->alone[core]) return true;
+    return false;
+}
+
+/* "a alone 20, b alone 30, c alone not"; of more than eight cores, those that take as long are told together, and so many different times. */
+static int tell_alone(const tw_platform *platform, const tw_joint_search *s, char *text, size_t size)
+{
+    enum { MOST = 8 };
+    bool many = s->n_cores > MOST;
+    int n = 0, told = 0, more = 0;
+    for (int c = 0; c < s->n_cores; c++) {
+        int alike = 0;
+        if (many && is_again(s, c)) continue;
+        if (told == MOST) {
+            more++;
+            continue;
+        }
+        for (int k = c + 1; k < s->n_cores && many; k++) alike += s->alone[k] == s->alone[c];
+        n += snprintf(text + n, size - (size_t)n, "%s%.40s", told++ ? ", " : "", platform->core[c].name);
+        if (alike > 0) n += snprintf(text + n, size - (size_t)n, " and %d more, each", alike);
+        n += snprintf(text + n, size - (size_t)n, " alone %s", s->alone[c] > 0 ? TW_GROUPED(s->alone[c]) : "not");
+    }
+    if (more > 0) n += snprintf(text + n, size - (size_t)n, ", and %d other times", more);
+    return n;
+}
+
+void tw_cores_compared_print(const tw_platform *platform, const tw_joint_search *s, tw_line *line)
+{
+    char text[1200];
     if (s->n_cores < 2) return;
-    for (int c = 0; c < s->n_cores && n < room - 160; c++)
-        n += snprintf(text + n, sizeof text - (size_t)n, "%s%.40s alone %s", c ? ", " : "", platform->core[c].name,
-                      s->alone[c] > 0 ? TW_GROUPED(s->alone[c]) : "not");
+    int n = tell_alone(platform, s, text, sizeof text);
     snprintf(text + n, sizeof text - (size_t)n, "%s%s", s->equal > 0 ? "; equal parts on all " : "",
              s->equal > 0 ? TW_GROUPED(s->equal) : "");
     tw_fact_put(line, TW_PLAIN, "cores", text);
@@ -142,33 +167,59 @@ static double could_do(const tw_engine *engine, int64_t cycles)
     return (double)points / (double)per * (double)cycles * (double)tw_max(engine->count, 1);
 }
 
-/* "a.array 29%, b.array 0% of the time: 15% of what all of them could do", of the compute engines of several cores. */
+/* Per cent of the time that a compute engine does nothing. */
+static int idle_percent(const tw_plan *plan, int engine)
+{
+    int64_t time = plan->sum.cycles, busy = plan->joint->timeline.engine[engine].busy_cycles;
+    int64_t rest = time - busy / tw_max(platform_of(plan)->engine[engine].is.count, 1);
+    return (int)(100 * (double)rest / (double)time + 0.5);
+}
+
+/* "a.array 29%, b.array 0% of the time"; of many, how many never run, and from where to where the others go. */
+static void tell_idle(const tw_plan *plan, char *text, size_t size)
+{
+    enum { MOST = 8 };
+    const tw_platform *platform = platform_of(plan);
+    int n = 0, all = 0, never = 0, least = 100, most = 0;
+    for (int e = 0; e < platform->n_engines; e++) {
+        if (platform->engine[e].is.kind != TW_COMPUTES) continue;
+        int idle = idle_percent(plan, e);
+        bool runs = plan->joint->timeline.engine[e].busy_cycles > 0;
+        all++;
+        never += !runs;
+        if (runs && idle < least) least = idle;
+        if (runs && idle > most) most = idle;
+        if (all <= MOST)
+            n +=
+                snprintf(text + n, size - (size_t)n, "%s%.40s %d%%", n ? ", " : "", platform->engine[e].name, idle);
+    }
+    if (all > MOST)
+        snprintf(text, size, "%d of %d compute engines never run, the others are idle %d%% to %d%%", never, all,
+                 least, most);
+    snprintf(text + strlen(text), size - strlen(text), " of the time");
+}
+
+/* How long each core does nothing, and what part that is of all that they could compute. */
 static void print_idle(const tw_plan *plan, tw_line *line)
 {
     const tw_platform *platform = platform_of(plan);
     double all = 0, idle = 0;
     char text[600];
-    int n = 0;
     if (platform->n_cores < 2 || plan->sum.cycles == 0) return;
-    for (int e = 0; e < platform->n_engines && n < (int)sizeof text - 160; e++) {
+    for (int e = 0; e < platform->n_engines; e++) {
         const tw_engine *engine = &platform->engine[e].is;
-        int64_t time = plan->sum.cycles,
-                rest = time - plan->joint->timeline.engine[e].busy_cycles / tw_max(engine->count, 1);
-        if (engine->kind != TW_COMPUTES) continue;
-        all += could_do(engine, time);
-        idle += could_do(engine, rest);
-        n += snprintf(text + n, sizeof text - (size_t)n, "%s%.40s %d%%", n ? ", " : "", platform->engine[e].name,
-                      (int)(100 * (double)rest / (double)time + 0.5));
+        int64_t busy = plan->joint->timeline.engine[e].busy_cycles / tw_max(engine->count, 1);
+        all += could_do(engine, plan->sum.cycles);
+        idle += could_do(engine, plan->sum.cycles - busy);
     }
-    snprintf(text + n, sizeof text - (size_t)n, " of the time");
+    tell_idle(plan, text, sizeof text);
     if (all > 0)
         snprintf(text + strlen(text), sizeof text - strlen(text), ": %d%% of what all cores could compute",
                  (int)(100 * idle / all + 0.5));
     tw_fact_put(line, TW_PLAIN, "cores idle", text);
 }
 
-/* That all of a small space was looked at. */
-static void print_space(const tw_plan *plan, tw_line *line)
+void tw_joint_space_print(const tw_plan *plan, tw_line *line)
 {
     const tw_joint_search *s = plan->joint->search;
     char text[300];
@@ -192,8 +243,8 @@ static void print_search(const tw_plan *plan, tw_line *line)
     char text[400];
     if (!s) return;
     print_layers(plan, line);
-    print_cores(plan, line);
-    print_space(plan, line);
+    tw_cores_compared_print(platform_of(plan), s, line);
+    tw_joint_space_print(plan, line);
     if (s->bound <= 0) return;
     snprintf(text, sizeof text,
              s->bound_waits ? "no plan takes fewer than %s cycles, since %.100s has no room to load further ahead"
@@ -580,6 +631,7 @@ tw_status tw_joint_print(const tw_plan *plan, const tw_verdict *verdict, bool br
     TW_TRY(print_ports(plan, line, work->arena));
     TW_TRY(print_traffic(plan, line, work));
     TW_TRY(print_memories(plan, line, work->arena));
+    tw_memory_curves_print(plan, line);
     TW_TRY(print_holds(plan, line, work->arena));
     if (!whole) {
         tw_line_wrap(line, 2, TW_PLAIN, "the beginning; other parts with --gantt --cycles=FROM:TO:");

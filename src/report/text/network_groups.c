@@ -5,6 +5,7 @@
 #include "plan/links.h"
 #include "report/facts/jointfacts.h"
 #include "report/facts/network_row.h"
+#include "report/text/joint.h"
 #include "report/text/summary.h"
 #include "write/number.h"
 #include "write/table.h"
@@ -64,6 +65,50 @@ void tw_network_gain_print(const tw_network_plan *plan, tw_line *line)
              n_residents == 1 ? "s" : "");
     if (n_groups > 0) tw_fact_put(line, TW_PLAIN, t->layers_cycles > 0 ? "" : "groups", text);
     print_moved(plan, line);
+}
+
+/* ---- cores ---- */
+
+/* What all programs take on each core alone, one after the other, and in equal parts; false: there is one core, or no program to tell it. */
+static bool add_up(const tw_network_plan *plan, tw_arena *arena, tw_joint_search *sum, const tw_platform **platform)
+{
+    int64_t *alone = NULL;
+    *sum = (tw_joint_search){0};
+    for (int i = 0; i < plan->n_parts; i++) {
+        const tw_joint_search *s = plan->part[i].plan ? plan->part[i].plan->joint->search : NULL;
+        if (plan->part[i].plan && (!s || s->n_cores < 2)) return false;
+        if (!s) continue;
+        bool first = !alone;
+        if (first) alone = TW_NEW(arena, int64_t, s->n_cores);
+        if (!alone) return false;
+        for (int c = 0; c < s->n_cores; c++) {
+            bool known = s->alone[c] > 0 && (first || alone[c] > 0);
+            alone[c] = known ? (first ? 0 : alone[c]) + s->alone[c] : 0;
+        }
+        sum->equal = s->equal > 0 && (first || sum->equal > 0) ? sum->equal + s->equal : 0;
+        sum->n_cores = s->n_cores;
+        *platform = plan->part[i].plan->joint->program->platform;
+    }
+    sum->alone = alone;
+    return alone != NULL;
+}
+
+void tw_network_cores_print(const tw_network_plan *plan, tw_line *line, tw_arena *arena)
+{
+    const tw_platform *platform = NULL;
+    tw_joint_search sum;
+    int n_proven = 0, last = -1;
+    if (add_up(plan, arena, &sum, &platform)) tw_cores_compared_print(platform, &sum, line);
+    for (int i = 0; i < plan->n_parts; i++)
+        if (plan->part[i].plan && plan->part[i].plan->joint->search && plan->part[i].plan->joint->search->space > 0)
+            n_proven++, last = i;
+    if (n_proven == 1 && plan->totals.n_programs == 1) tw_joint_space_print(plan->part[last].plan, line);
+    if (n_proven == 0 || plan->totals.n_programs == 1) return;
+    char text[200];
+    snprintf(text, sizeof text,
+             "proven: of the mappings of %d of %d programs (docs/design/cores.md) none is better", n_proven,
+             plan->totals.n_programs);
+    tw_fact_put(line, TW_PLAIN, "", text);
 }
 
 /* ---- the table ---- */

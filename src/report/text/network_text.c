@@ -98,6 +98,7 @@ static void put_time(page *p)
                  TW_GROUPED((int64_t)t->bound));
         tw_distance_add(text, sizeof text, t->cycles, (int64_t)t->bound);
         tw_fact_put(&p->line, TW_PLAIN, "bound", text);
+        tw_network_cores_print(p->plan, &p->line, p->scratch);
     } else if (t->bound > 0 && t->cycles > 0) {
         double left = ((double)t->cycles - t->bound) / (double)t->cycles;
         bool reached = left <= 0;

@@ -3,6 +3,7 @@ import "./overview.css";
 import type { MakeView } from "../app";
 import { el, shareBar, table, type Column } from "../dom";
 import type { GroupDoc, GroupEngineDoc, HoldDoc, PlanDoc } from "../format";
+import { memoryCard as memoryLivesCard } from "../memorytime";
 import { amount, digits, percent } from "../numbers";
 import { remedyParts } from "../remedies";
 import { operandColor } from "../theme";
@@ -234,12 +235,21 @@ interface Split {
   cycles: number;
 }
 
+/** Cores that take as long are one row where there are many. */
+function aloneRows(alone: Record<string, number | null>): [string, number | null][] {
+  const all = Object.entries(alone);
+  if (all.length <= 8) return all.map(([core, cycles]) => [`${core} alone`, cycles]);
+  const alike = new Map<number | null, string[]>();
+  for (const [core, cycles] of all) alike.set(cycles, [...(alike.get(cycles) ?? []), core]);
+  return [...alike].map(([cycles, [first, ...more]]) => [more.length ? `${first} and ${digits(more.length)} more, each alone` : `${first} alone`, cycles]);
+}
+
 /** The plan beside the same network on single cores, in equal parts, and what no plan is below. */
 function splitsOf(doc: PlanDoc): Split[] {
   const { alone_cycles: alone, equal_cycles: equal, layers_cycles: layers, bound_cycles: bound } = doc.group_search ?? {};
   const rows: [string, number | null | undefined][] = [
     ["this plan", doc.summary.cycles],
-    ...Object.entries(alone ?? {}).map(([core, cycles]): [string, number | null] => [`${core} alone`, cycles]),
+    ...aloneRows(alone ?? {}),
     ["equal parts on all cores", equal],
     ["layer by layer on the first core", layers],
     ["bound of every plan", bound],
@@ -281,6 +291,7 @@ export const groups: MakeView = (host, app) => {
   const used = doc.memories!.filter((m) => m.slots > 0);
   const fused = doc.groups!.filter((g) => g.operators.length > 1);
   const losses = doc.losses ? lossesFigure("Where the time goes", doc.losses, clockOf(app.plan)) : null;
+  const memories = memoryLivesCard(doc);
   host.append(
     cardRow(cards.filter((c) => c !== null)),
     ...(losses ? [losses.card] : []),
@@ -294,12 +305,16 @@ export const groups: MakeView = (host, app) => {
   if (doc.port_traffic?.length) host.append(card("What passes which port", table(trafficColumns(doc), doc.port_traffic, { name: "port-traffic" })));
   host.append(
     card("Memories", table(memoryColumns(doc), used, { name: "memory-use" })),
+    ...(memories ? [memories.card] : []),
     card("What is held where", table(holdColumns(doc), doc.holds!, { name: "hold-use" })),
   );
   let drawn = 0; // width of the waterfall
+  let mapped = 0; // and of the memories
   const draw = () => {
     const width = losses?.figure.host.clientWidth ?? 0;
     if (losses && width && width !== drawn) losses.figure.host.replaceChildren(losses.figure.draw((drawn = width))!);
+    const room = memories?.host.clientWidth ?? 0;
+    if (memories && room && room !== mapped) memories.draw((mapped = room));
   };
   return { draw };
 };

@@ -1,0 +1,263 @@
+/* src/fuse/parts.c - programs of a search over cores, and parts of segments: see hunt.h.
+ *
+ * What is planned on the machine of one core (kinds.h) is good for all cores of its kind. Tilings of a part are those of a model of its operators alone, in which the driver's loop is as long as the part. */
+#include "core/deadline.h"
+#include "fuse/hunt.h"
+#include "mapping/groups.h"
+#include "sim/joint.h"
+
+#include <string.h>
+
+/* Parts of a group are simulated alone as long as so many commands take, whole mappings beyond that. */
+static const int64_t most_commands = 4000000;
+enum { MOST_TILINGS = 4 };
+
+/* ---- programs ---- */
+
+/* TW_INFEASIBLE when it does not fit, or is refused. */
+tw_status tw_hunt_simulate(tw_hunt *h, const tw_platform *platform, const tw_mapping *mapping, tw_hunt_figures *out)
+{
+    tw_diag quiet = tw_diag_quiet(h->diag);
+    tw_arena_mark mark = tw_arena_save(h->bench);
+    const tw_work work = {h->bench, h->scratch, &quiet};
+    const tw_joint *joint;
+    tw_summary sum;
+    tw_status status = tw_joint_build(h->asked->model, platform, mapping, &work, &joint);
+    if (status == TW_OK) status = tw_joint_measure(joint, NULL, &work, &sum);
+    h->best->n_simulated++;
+    if (status == TW_OK) *out = (tw_hunt_figures){sum.cycles, sum.energy_fj, sum.instructions};
+    if (status == TW_OK) h->out->n_commands += sum.instructions;
+    tw_arena_rewind(h->bench, mark);
+    return status == TW_ERR_INPUT ? TW_INFEASIBLE : status;
+}
+
+double tw_hunt_price(const tw_hunt *h, const tw_hunt_figures *m)
+{
+    return h->asked->by.price(h->asked->by.user, (double)m->cycles, (double)m->energy_fj);
+}
+
+/* What a mapping of everything takes; false: it is none. */
+tw_status tw_hunt_try(tw_hunt *h, const tw_mapping *mapping, tw_hunt_figures *m, bool *can)
+{
+    tw_diag quiet = tw_diag_quiet(h->diag);
+    tw_status status = tw_mapping_check(mapping, h->asked->model, h->asked->machine, &quiet);
+    if (status == TW_OK) status = tw_hunt_simulate(h, h->platform, mapping, m);
+    *can = status == TW_OK;
+    return status == TW_INFEASIBLE || status == TW_ERR_INPUT ? TW_OK : status;
+}
+
+/* Keeps the mapping if it is better than what was found so far. */
+tw_status tw_hunt_offer(tw_hunt *h, const tw_mapping *mapping, bool *better)
+{
+    tw_hunt_figures m;
+    bool can;
+    TW_TRY(tw_hunt_try(h, mapping, &m, &can));
+    const tw_hunt_figures was = {h->best->cycles, h->best->energy_fj, 0};
+    *better = can && (h->best->mapping.n_groups == 0 || tw_hunt_price(h, &m) < tw_hunt_price(h, &was));
+    if (!*better) return TW_OK;
+    h->best->mapping = *mapping;
+    h->best->cycles = m.cycles;
+    h->best->energy_fj = m.energy_fj;
+    return TW_OK;
+}
+
+bool tw_hunt_is_over(const tw_hunt *h)
+{
+    return h->out->n_commands > most_commands || tw_deadline_is_over(h->diag->deadline);
+}
+
+/* How many groups a core runs so far. */
+int tw_hunt_groups_on(const tw_hunt *h, int c)
+{
+    const tw_mapping *m = &h->best->mapping;
+    int n = 0;
+    for (int g = 0; g < m->n_groups; g++)
+        n += h->platform->engine[h->platform->view[m->group[g].op[0].view].engine].core == c;
+    return n;
+}
+
+/* ---- parts ---- */
+
+/* The segment as a model of its own, with the driver's loops as long as those of the part. */
+static tw_status cut_out(const tw_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, tw_segment *out)
+{
+    tw_model *own;
+    tw_op *op;
+    TW_ALLOC(h->bench, own, 1);
+    TW_ALLOC(h->bench, op, s->segment.n);
+    memcpy(op, &h->asked->model->op[s->segment.first], (size_t)s->segment.n * sizeof *op);
+    for (int l = 0; l < s->n_loops; l++) op[s->segment.n - 1].loop[s->loop[l]].extent = tw_span_len(p->span[l]);
+    *own = *h->asked->model;
+    own->n_ops = s->segment.n;
+    own->op = op;
+    *out = (tw_segment){own, 0, s->segment.n};
+    return TW_OK;
+}
+
+static void name_parts(const tw_hunt_split *s, const tw_hunt_part *p, tw_group_map *out)
+{
+    out->n_parts = s->n_loops;
+    for (int l = 0; l < s->n_loops; l++) out->part[l] = (tw_group_part){s->loop[l], p->span[l]};
+}
+
+/* The group of a part in numbers of the whole platform. */
+tw_status tw_part_place(const tw_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, tw_group_map *out)
+{
+    *out = p->group;
+    if (s->n_loops > 0) {
+        name_parts(s, p, out);
+        out->name = tw_arena_printf(h->arena, "%.90s.%.30s", p->group.name, h->platform->core[p->core].name);
+        if (!out->name) return TW_ERR_NOMEM;
+    }
+    return tw_core_widen(&h->core[p->core], s->segment.first, h->arena, out);
+}
+
+/* Keeps the group as that of the part if it is its best so far, on the machine of its core alone. */
+static tw_status try_part(tw_hunt *h, const tw_hunt_split *s, const tw_group_map *group, tw_hunt_part *p)
+{
+    const tw_machine *machine = &h->core[p->core].machine;
+    tw_group_map own = *group;
+    tw_group_op op[TW_MAX_GROUP_OPS];
+    tw_hunt_figures m;
+    tw_diag quiet = tw_diag_quiet(h->diag);
+    name_parts(s, p, &own);
+    for (int i = 0; i < own.n_ops; i++) op[i] = group->op[i], op[i].op += s->segment.first;
+    own.op = op;
+    const tw_grouping one = {.model = h->asked->model, .machine = machine, .n = 1, .group = &own, .diag = &quiet};
+    tw_status status = tw_grouping_check_one(&one, 0);
+    if (status == TW_OK)
+        status = tw_hunt_simulate(h, machine->platform, &(tw_mapping){.n_groups = 1, .group = &own}, &m);
+    if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
+    TW_TRY(status);
+    if (p->cycles == 0 || m.n_commands < p->n_commands) p->coarse = *group, p->n_commands = m.n_commands;
+    if (p->cycles > 0 && p->cycles <= m.cycles) return TW_OK;
+    p->cycles = tw_max(1, m.cycles);
+    p->group = *group;
+    return TW_OK;
+}
+
+/* Lists for tilings of the segment: those in which windows slide, and those in which nothing does. */
+static tw_status open_lists(tw_hunt *h, const tw_segment *segment, tw_drive *drive)
+{
+    int last = segment->n - 1;
+    drive->n = segment->n;
+    drive->n_lists[last] = h->asked->no_slides ? 1 : 2;
+    for (int i = 0; i < drive->n_lists[last]; i++) {
+        tw_tilings *list = &drive->list[last][i];
+        *list = (tw_tilings){.keeps = i == 1, .most = MOST_TILINGS};
+        TW_ALLOC(h->scratch, list->tiling, MOST_TILINGS + 1);
+    }
+    return TW_OK;
+}
+
+static tw_status try_tilings(tw_hunt *h, const tw_hunt_split *s, const tw_drive *drive, tw_hunt_part *p)
+{
+    const tw_segment_frame *frame = drive->frame[drive->n - 1];
+    for (int i = 0; i < drive->n_lists[drive->n - 1]; i++) {
+        const tw_tilings *list = &drive->list[drive->n - 1][i];
+        for (int t = 0; t < list->n; t++) {
+            tw_group_map group;
+            TW_TRY(tw_tiling_group(frame, &list->tiling[t], h->arena, &group));
+            TW_TRY(try_part(h, s, &group, p));
+        }
+    }
+    return TW_OK;
+}
+
+/* In one step, if there is room: all that it reads is loaded before anything runs, which by itself is slow, but beside other groups may have been loaded while these ran. */
+static tw_status try_whole(tw_hunt *h, const tw_hunt_split *s, tw_hunt_part *p)
+{
+    tw_group_map whole = p->group;
+    tw_group_level *level;
+    if (p->cycles == 0 || whole.n_cuts == 0) return TW_OK;
+    TW_ALLOC(h->arena, level, whole.n_levels);
+    for (int l = 0; l < whole.n_levels; l++) {
+        level[l] = whole.level[l];
+        level[l].depth = 0;
+    }
+    whole.n_cuts = whole.n_holds = 0;
+    whole.level = level;
+    return try_part(h, s, &whole, p);
+}
+
+/* The best tilings of the segment, or of a part of it, on a machine, by their own price. */
+tw_status tw_part_tilings(tw_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, const tw_machine *machine,
+                          tw_drive **out)
+{
+    tw_drive *drive;
+    tw_frame_facts *facts;
+    tw_segment segment;
+    tw_tiler *tiler;
+    TW_ALLOC(h->scratch, drive, 1);
+    TW_ALLOC(h->scratch, facts, 1);
+    TW_TRY(cut_out(h, s, p, &segment));
+    TW_TRY(tw_frame_facts_of(segment.model, machine, h->scratch, facts));
+    TW_TRY(tw_frame_of(facts, &segment, h->scratch, &drive->frame[segment.n - 1]));
+    TW_TRY(open_lists(h, &segment, drive));
+    TW_TRY(tw_tiler_new(&h->asked->by, h->scratch, &tiler));
+    tw_tilings_find(tiler, drive);
+    *out = drive;
+    return TW_OK;
+}
+
+static tw_status tile_segment(tw_hunt *h, const tw_hunt_split *s, tw_hunt_part *p)
+{
+    tw_drive *drive;
+    TW_TRY(tw_part_tilings(h, s, p, &h->core[p->core].machine, &drive));
+    TW_TRY(try_tilings(h, s, drive, p));
+    return try_whole(h, s, p);
+}
+
+static tw_tiled **bucket_of(tw_hunt *h, const tw_tiled *t)
+{
+    uint64_t key = 0;
+    const int64_t field[] = {t->kind,   t->first,     t->n,           t->loop[0],     t->loop[1],  t->len[0],
+                             t->len[1], t->at_end[0], t->at_start[0], t->at_start[1], t->at_end[1]};
+    for (size_t i = 0; i < TW_COUNT(field); i++) key = (key ^ (uint64_t)field[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    return &h->tiled[key >> 32 & (TW_TILED_BUCKETS - 1)];
+}
+
+static bool is_like(const tw_tiled *a, const tw_tiled *b)
+{
+    for (int l = 0; l < TW_SPLIT_LOOPS; l++)
+        if (a->loop[l] != b->loop[l] || a->len[l] != b->len[l] || a->at_start[l] != b->at_start[l] ||
+            a->at_end[l] != b->at_end[l])
+            return false;
+    return a->kind == b->kind && a->first == b->first && a->n == b->n;
+}
+
+/* The best tiling of a part on its core; `cycles` stays 0 when there is none. */
+tw_status tw_part_tile(tw_hunt *h, const tw_hunt_split *s, tw_hunt_part *p)
+{
+    const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
+    tw_tiled *is, key = {.kind = h->core[p->core].kind, .first = s->segment.first, .n = s->segment.n};
+    for (int l = 0; l < TW_SPLIT_LOOPS; l++) {
+        key.loop[l] = l < s->n_loops ? s->loop[l] : -1;
+        if (l >= s->n_loops) continue;
+        key.len[l] = tw_span_len(p->span[l]);
+        if (h->platform->n_cores > TW_FEW_CORES) continue;
+        key.at_start[l] = p->span[l].lo == 0;
+        key.at_end[l] = p->span[l].hi == driver->loop[s->loop[l]].extent;
+    }
+    tw_tiled **bucket = bucket_of(h, &key);
+    for (is = *bucket; is && !is_like(is, &key);) is = is->next;
+    p->cycles = 0;
+    if (!is) {
+        tw_arena_mark mark = tw_arena_save(h->scratch), model = tw_arena_save(h->bench);
+        tw_status status = tile_segment(h, s, p);
+        tw_arena_rewind(h->scratch, mark);
+        tw_arena_rewind(h->bench, model);
+        if (status != TW_INFEASIBLE) TW_TRY(status);
+        TW_ALLOC(h->arena, is, 1);
+        *is = key;
+        is->group = p->group;
+        is->coarse = p->coarse;
+        is->cycles = p->cycles;
+        is->next = *bucket;
+        *bucket = is;
+    }
+    p->group = is->group;
+    p->coarse = is->coarse;
+    p->cycles = is->cycles;
+    return TW_OK;
+}

@@ -1,0 +1,321 @@
+/* src/fuse/splits.c - a segment in parts on several cores, and in the place of groups of a mapping: see hunt.h. */
+#include "fuse/hunt.h"
+
+#include <string.h>
+
+enum { ROUNDS = 4, MOST_PASSES = 4 };
+
+/* ---- splits ---- */
+
+/* All parts side by side, alone; false: one of them cannot be. */
+tw_status tw_split_price(tw_hunt *h, tw_hunt_split *s, bool *can)
+{
+    tw_group_map *group;
+    tw_hunt_figures m;
+    *can = false;
+    for (int i = 0; i < s->n; i++) {
+        TW_TRY(tw_part_tile(h, s, &s->part[i]));
+        if (s->part[i].cycles == 0) return TW_OK;
+    }
+    TW_ALLOC(h->scratch, group, s->n);
+    for (int i = 0; i < s->n; i++) TW_TRY(tw_part_place(h, s, &s->part[i], &group[i]));
+    tw_status status = tw_hunt_simulate(h, h->platform, &(tw_mapping){.n_groups = s->n, .group = group}, &m);
+    *can = status == TW_OK;
+    if (*can) s->price = tw_hunt_price(h, &m);
+    return status == TW_INFEASIBLE ? TW_OK : status;
+}
+
+/* Cuts loop l of the split into n in proportion to the weights of `each` parts, with a point at least; false: as it was cut before. */
+static bool share_loop(tw_hunt_split *s, int l, tw_hunt_part *p, int n, int each, const double *weight)
+{
+    int64_t at = 0, extent = tw_segment_op(&s->segment, s->segment.n - 1)->loop[s->loop[l]].extent;
+    double sum = 0, before = 0;
+    bool other = false;
+    for (int i = 0; i < n * each; i++) sum += weight[i];
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < each; k++) before += weight[i * each + k];
+        int64_t end = i == n - 1 ? extent : (int64_t)((double)extent * before / sum + 0.5);
+        end = tw_clamp(end, at + 1, extent - (n - 1 - i));
+        for (int k = 0; k < each; k++) {
+            tw_span *span = &p[i * each + k].span[l];
+            other |= span->lo != at || span->hi != end;
+            *span = (tw_span){at, end};
+        }
+        at = end;
+    }
+    return other;
+}
+
+/* In proportion to weights; false: as it was before. */
+bool tw_split_share(tw_hunt_split *s, const double *weight)
+{
+    if (s->n_loops == 1) return share_loop(s, 0, s->part, s->n, 1, weight);
+    int each = s->n / s->rows;
+    bool other = share_loop(s, 0, s->part, s->rows, each, weight);
+    for (int r = 0; r < s->rows; r++)
+        if (share_loop(s, 1, &s->part[r * each], each, 1, &weight[r * each])) other = true;
+    return other;
+}
+
+tw_status tw_split_copy(const tw_hunt *h, const tw_hunt_split *from, tw_hunt_split *to)
+{
+    *to = *from;
+    TW_ALLOC(h->arena, to->part, from->n);
+    memcpy(to->part, from->part, (size_t)from->n * sizeof *to->part);
+    return TW_OK;
+}
+
+tw_status tw_split_keep(const tw_hunt *h, const tw_hunt_split *s, tw_hunt_split *best)
+{
+    if (best->n > 0 && best->price <= s->price) return TW_OK;
+    return tw_split_copy(h, s, best);
+}
+
+/* The cores of the split with shares that follow what the parts took, a few times. */
+static tw_status balance(tw_hunt *h, tw_hunt_split *s, const int64_t *alone, tw_hunt_split *best)
+{
+    double *weight;
+    TW_ALLOC(h->scratch, weight, s->n);
+    for (int i = 0; i < s->n; i++) weight[i] = 1 / (double)alone[s->part[i].core];
+    for (int round = 0; round < (h->few ? 1 : ROUNDS) && !tw_hunt_is_over(h); round++) {
+        bool can;
+        if (!tw_split_share(s, weight)) return TW_OK;
+        TW_TRY(tw_split_price(h, s, &can));
+        if (!can) return TW_OK;
+        TW_TRY(tw_split_keep(h, s, best));
+        for (int i = 0; i < s->n; i++) {
+            weight[i] = 1 / (double)s->part[i].cycles;
+            for (int l = 0; l < s->n_loops; l++) weight[i] *= (double)tw_span_len(s->part[i].span[l]);
+        }
+    }
+    return TW_OK;
+}
+
+/* Whether a core comes before another: it is faster or, of equals, runs fewer groups. */
+static bool is_before(const tw_hunt *h, const tw_hunt_part *a, int load, const tw_hunt_part *b)
+{
+    return a->cycles != b->cycles ? a->cycles < b->cycles : load < tw_hunt_groups_on(h, b->core);
+}
+
+/* The cores that can run the segment, the fastest first; how many. `alone` are their cycles for all of it. */
+tw_status tw_split_rank(tw_hunt *h, const tw_segment *segment, tw_hunt_part *rank, int64_t *alone, int *n)
+{
+    const tw_hunt_split whole = {.segment = *segment};
+    *n = 0;
+    for (int c = 0; c < h->platform->n_cores; c++) {
+        tw_hunt_part p = {.core = c};
+        if (h->core[c].machine.platform->n_views > 0) TW_TRY(tw_part_tile(h, &whole, &p));
+        alone[c] = p.cycles;
+        if (p.cycles == 0) continue;
+        int at = (*n)++;
+        int load = tw_hunt_groups_on(h, c);
+        for (; at > 0 && is_before(h, &p, load, &rank[at - 1]); at--) rank[at] = rank[at - 1];
+        rank[at] = p;
+    }
+    return TW_OK;
+}
+
+static int by_core(const tw_hunt_part *a, const tw_hunt_part *b) { return a->core - b->core; }
+
+/* The first n of the ranking, in the order of the machine. */
+void tw_split_choose(tw_hunt_split *s, const tw_hunt_part *rank, int n)
+{
+    s->n = 0;
+    for (int i = 0; i < n; i++) {
+        int at = s->n++;
+        for (; at > 0 && by_core(&s->part[at - 1], &rank[i]) > 0; at--) s->part[at] = s->part[at - 1];
+        s->part[at] = rank[i];
+    }
+}
+
+/* The loops of the driver along which it may be split, the longest first; how many. */
+int tw_split_loops(const tw_op *op, int loop[TW_SPLIT_MOST])
+{
+    int n = 0;
+    for (int l = 0; l < op->n_loops; l++) {
+        if (op->loop[l].reduces || op->loop[l].extent < 2) continue;
+        int at = n;
+        for (; at > 0 && op->loop[loop[at - 1]].extent < op->loop[l].extent; at--)
+            if (at < TW_SPLIT_MOST) loop[at] = loop[at - 1];
+        if (at < TW_SPLIT_MOST) loop[at] = l;
+        n = (int)tw_min(n + 1, TW_SPLIT_MOST);
+    }
+    return n;
+}
+
+/* How many cores are tried behind so many: of few, one more; of many, twice as many, so that work grows with their number. */
+static int next_count(int k, int most) { return k < TW_FEW_CORES || k == most ? k + 1 : (int)tw_min(2 * k, most); }
+
+/* All splits of a segment along one loop: over the fastest two cores, three, .. */
+static tw_status split_loop(tw_hunt *h, tw_hunt_split *s, const tw_hunt_part *rank, const int64_t *alone, int n,
+                            tw_hunt_splits *out)
+{
+    const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
+    int most = (int)tw_min(n, driver->loop[s->loop[0]].extent);
+    s->n_loops = 1;
+    for (int k = h->few && most > 2 ? most : 2; k <= most && !tw_hunt_is_over(h); k = next_count(k, most)) {
+        tw_hunt_split own = {0};
+        tw_split_choose(s, rank, k);
+        TW_TRY(balance(h, s, alone, &own));
+        if (own.n == 0) continue;
+        TW_TRY(tw_split_keep(h, &own, &out->best));
+        if (out->n < TW_MOST_SPLITS) out->split[out->n++] = own;
+    }
+    return TW_OK;
+}
+
+/* Into how many rows k cores are put, each row with as many: the most that are no more than the columns, or the other way round. */
+static int count_rows(int k, bool flat)
+{
+    int rows = 1;
+    for (int r = 2; r * r <= k; r++)
+        if (k % r == 0) rows = r;
+    return flat ? rows : k / rows;
+}
+
+/* Splits of a segment along two loops at once, over four cores, eight, .. and all of them. */
+static tw_status split_pair(tw_hunt *h, tw_hunt_split *s, const tw_hunt_part *rank, const int64_t *alone, int n,
+                            tw_hunt_splits *out)
+{
+    const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
+    s->n_loops = 2;
+    for (int k = h->few && n > 4 ? n : 4, next; k <= n && !tw_hunt_is_over(h); k = next) {
+        next = k == n ? k + 1 : (int)tw_min(2 * k, n);
+        for (int flat = 0; flat < 2; flat++) {
+            tw_hunt_split own = {0};
+            s->rows = count_rows(k, flat);
+            if (s->rows == 1 || s->rows == k || s->rows > driver->loop[s->loop[0]].extent ||
+                k / s->rows > driver->loop[s->loop[1]].extent || (flat && s->rows * s->rows == k))
+                continue;
+            tw_split_choose(s, rank, k);
+            TW_TRY(balance(h, s, alone, &own));
+            if (own.n == 0) continue;
+            TW_TRY(tw_split_keep(h, &own, &out->best));
+            if (out->n < TW_MOST_SPLITS) out->split[out->n++] = own;
+        }
+    }
+    return TW_OK;
+}
+
+/* The split with boundary i moved by so much, if that is better; `best` stays as it is otherwise. */
+static tw_status nudge(tw_hunt *h, int i, int64_t by, tw_hunt_split *best)
+{
+    tw_hunt_split s;
+    bool can;
+    TW_TRY(tw_split_copy(h, best, &s));
+    s.part[i].span[0].hi += by;
+    s.part[i + 1].span[0].lo += by;
+    if (tw_span_len(s.part[i].span[0]) == 0 || tw_span_len(s.part[i + 1].span[0]) == 0) return TW_OK;
+    TW_TRY(tw_split_price(h, &s, &can));
+    return can ? tw_split_keep(h, &s, best) : TW_OK;
+}
+
+/* Boundaries move by a point as long as that helps. */
+tw_status tw_split_refine(tw_hunt *h, tw_hunt_split *best)
+{
+    double before = 0;
+    for (int pass = 0; pass < MOST_PASSES && best->n_loops == 1 && best->n <= TW_FEW_CORES &&
+                       best->price != before && !tw_hunt_is_over(h);
+         pass++) {
+        before = best->price;
+        for (int i = 0; i + 1 < best->n; i++)
+            for (int64_t by = -1; by <= 1; by += 2) TW_TRY(nudge(h, i, by, best));
+    }
+    return TW_OK;
+}
+
+tw_status tw_split_all(tw_hunt *h, const tw_segment *segment, const tw_hunt_part *rank, const int64_t *alone, int n,
+                       tw_hunt_splits *out)
+{
+    int loop[TW_SPLIT_MOST], n_loops = tw_split_loops(tw_segment_op(segment, segment->n - 1), loop);
+    tw_hunt_split s = {.segment = *segment};
+    TW_ALLOC(h->arena, s.part, h->platform->n_cores);
+    *out = (tw_hunt_splits){0};
+    for (int l = 0; l < n_loops && !tw_hunt_is_over(h); l++) {
+        s.loop[0] = loop[l];
+        TW_TRY(split_loop(h, &s, rank, alone, n, out));
+    }
+    for (int a = 0; a < n_loops && h->pairs && !tw_hunt_is_over(h); a++)
+        for (int b = a + 1; b < n_loops && !tw_hunt_is_over(h); b++) {
+            s.loop[0] = loop[a];
+            s.loop[1] = loop[b];
+            TW_TRY(split_pair(h, &s, rank, alone, n, out));
+        }
+    return TW_OK;
+}
+
+/* ---- the mapping with other groups ---- */
+
+/* Whether two groups are parts of one. */
+bool tw_hunt_are_parts(const tw_group_map *a, const tw_group_map *b)
+{
+    return a->n_parts > 0 && b->n_parts > 0 && a->op[0].op == b->op[0].op;
+}
+
+/* Whether the group makes the tensor, or reads it. */
+static bool touches(const tw_hunt *h, const tw_group_map *group, int tensor)
+{
+    for (int i = 0; i < group->n_ops; i++) {
+        const tw_op *op = &h->asked->model->op[group->op[i].op];
+        for (int o = 0; o < op->n_operands; o++)
+            if (op->operand[o].tensor == tensor) return true;
+    }
+    return false;
+}
+
+/* The best mapping so far with groups [first, last) replaced; what these touch does not stay. */
+static tw_status replace(const tw_hunt *h, int first, int last, const tw_group_map *by, int n_by, tw_mapping *out)
+{
+    const tw_mapping *was = &h->best->mapping;
+    tw_group_map *group;
+    tw_group_resident *resident;
+    int n = 0;
+    TW_ALLOC(h->arena, group, was->n_groups + n_by);
+    TW_ALLOC(h->arena, resident, was->n_residents + 1);
+    *out = (tw_mapping){.group = group, .resident = resident};
+    for (int g = 0; g < first; g++) group[n++] = was->group[g];
+    for (int i = 0; i < n_by; i++) group[n++] = by[i];
+    for (int g = last; g < was->n_groups; g++) group[n++] = was->group[g];
+    out->n_groups = n;
+    for (int i = 0; i < was->n_residents; i++) {
+        bool touched = false;
+        for (int k = 0; k < n_by && !touched; k++)
+            touched =
+                (k == 0 || !tw_hunt_are_parts(&by[k - 1], &by[k])) && touches(h, &by[k], was->resident[i].tensor);
+        if (!touched) resident[out->n_residents++] = was->resident[i];
+    }
+    return TW_OK;
+}
+
+tw_status tw_hunt_offer_groups(tw_hunt *h, int first, int last, const tw_group_map *by, int n_by, bool *better)
+{
+    tw_mapping mapping;
+    *better = false;
+    if (n_by == 0 || h->best->mapping.n_groups + n_by > TW_MAX_GROUPS) return TW_OK;
+    TW_TRY(replace(h, first, last, by, n_by, &mapping));
+    return tw_hunt_offer(h, &mapping, better);
+}
+
+tw_status tw_split_offer(tw_hunt *h, int first, int last, const tw_hunt_split *s, bool *better)
+{
+    tw_group_map *group;
+    TW_ALLOC(h->arena, group, s->n + 1);
+    for (int i = 0; i < s->n; i++) TW_TRY(tw_part_place(h, s, &s->part[i], &group[i]));
+    return tw_hunt_offer_groups(h, first, last, group, s->n, better);
+}
+
+/* The same with parts of few commands, unless these are the best ones anyway. */
+tw_status tw_split_offer_coarse(tw_hunt *h, int first, int last, const tw_hunt_split *s, bool *better)
+{
+    tw_group_map *group;
+    bool coarser = false;
+    *better = false;
+    TW_ALLOC(h->arena, group, s->n + 1);
+    for (int i = 0; i < s->n; i++) {
+        tw_hunt_part p = s->part[i];
+        coarser |= p.group.cut != p.coarse.cut || p.group.n_cuts != p.coarse.n_cuts;
+        p.group = p.coarse;
+        TW_TRY(tw_part_place(h, s, &p, &group[i]));
+    }
+    return coarser ? tw_hunt_offer_groups(h, first, last, group, s->n, better) : TW_OK;
+}
