@@ -22,15 +22,13 @@ enum {
 
 static const struct argp_option network_options[] = {
     {0, 0, 0, 0, "Networks (WORKLOAD is an ONNX file):", 3},
-    {"dim", KEY_DIM, "NAME=N", 0, "size of a dimension that the file leaves open", 0},
+    {"dim", KEY_DIM, "NAME=N", 0, "size of a dimension that the file does not fix", 0},
     {"input-shape", KEY_SHAPE, "NAME=AxBxC", 0, "shape of an input", 0},
-    {"fill", KEY_FILL, "NAME=VALUE", 0,
-     "an input all of whose elements are known to be this: shapes may depend on it", 0},
+    {"fill", KEY_FILL, "NAME=VALUE", 0, "an input whose elements all have this value; shapes may depend on it", 0},
     {"strict", KEY_STRICT, 0, 0, "an operator without a description is an error", 0},
-    {"no-fold", KEY_NO_FOLD, 0, 0, "every node is a step of its own, also if all it reads is constant", 0},
-    {"dtype", KEY_DTYPE, "TYPE", 0, "plan tensors of floats as if they were of this type, such as i8", 0},
-    {"core", KEY_CORE, "MACHINE", 0,
-     "another machine, beside which each step is compared; may be given several times", 0},
+    {"no-fold", KEY_NO_FOLD, 0, 0, "make every node a step, even if all of its inputs are constant", 0},
+    {"dtype", KEY_DTYPE, "TYPE", 0, "plan floating-point tensors as if they had this type, such as i8", 0},
+    {"core", KEY_CORE, "MACHINE", 0, "another machine to compare each step on; may be repeated", 0},
     {0}};
 
 /* The part before '='; the rest is in *value. */

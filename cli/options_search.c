@@ -116,19 +116,17 @@ static void read_objectives(const struct argp_state *state, char *list, cli_opti
 static const struct argp_option goal_options[] = {
     {0, 0, 0, 0, "What is searched for:", 1},
     {"objective", KEY_OBJECTIVE, "LIST", 0,
-     "what to make small: latency, ticks, energy, edp, traffic:NAME of a mover or memory, peak:NAME "
-     "of a memory; of several, separated by commas, the later ones decide among equals, or with latency+1% among "
-     "what is within 1 % of the best; then less energy and less memory do. Default: latency+1%,energy on async "
+     "what to minimise: latency, ticks, energy, edp, traffic:NAME of a mover or memory, peak:NAME "
+     "of a memory. Of several, separated by commas, later ones break ties or, as in latency+1%,energy, decide "
+     "within 1 % of the best; then less energy and less memory do. Default: latency+1%,energy on async "
      "machines with energies, latency elsewhere",
      0},
-    {"pareto", KEY_PARETO, 0, 0, "all mappings that no other one beats in every objective", 0},
+    {"pareto", KEY_PARETO, 0, 0, "the Pareto front of the objectives", 0},
     {"space", KEY_SPACE, "all|windows|notes", 0,
-     "the candidates: everything that a mapping may choose, of that what cuts no window, or the small family of "
-     "the tick machine",
-     0},
+     "the search space: all mappings, those that cut no window, or the small family of the tick machine", 0},
     {"layers", KEY_LAYERS, 0, 0,
-     "operators one after the other; otherwise those that run faster together, tile by tile, do", 0},
-    {"mapping", KEY_LIMITS, "FILE", 0, "a partial mapping: what it leaves open is searched for", 0},
+     "run operators one after the other; by default they are fused where that is better", 0},
+    {"mapping", KEY_LIMITS, "FILE", 0, "a partial mapping; what it leaves open is searched", 0},
     {"min-tile", KEY_MIN_TILE, "N", 0, "smallest tile along any cut loop", 0},
     {"max-buffers", KEY_MAX_BUFFERS, "N", 0, "most buffers of an operand in one memory", 0},
     {"max-execs", KEY_MAX_EXECS, "N", 0, "with --space=notes: most executions at one tiled level; default 512", 0},
@@ -193,18 +191,16 @@ static const struct argp_option effort_options[] = {
     {0, 0, 0, 0, "How it is searched (Ctrl-C ends a search with the best so far):", 2},
     {"time-limit", KEY_TIME_LIMIT, "SECONDS", 0,
      "of the whole command: the search ends with the best so far, what is not reached is left out", 0},
-    {"memory-limit", KEY_MEMORY_LIMIT, "SIZE", 0, "of the search's own lists, as in 512MiB; default 256MiB", 0},
-    {"prove", KEY_PROVE, 0, 0, "goes on until nothing better can exist, however long that takes", 0},
-    {"gap", KEY_GAP, "PERCENT", 0, "ends the search when its gap is at most this; default: soon after 1%", 0},
+    {"memory-limit", KEY_MEMORY_LIMIT, "SIZE", 0, "of the search, as in 512MiB; default 256MiB", 0},
+    {"prove", KEY_PROVE, 0, 0, "search until the optimum is proven, however long that takes", 0},
+    {"gap", KEY_GAP, "PERCENT", 0, "stop when the gap is at most this; default: soon after 1%", 0},
     {"budget", KEY_BUDGET, "N", 0,
-     "pieces of work before the search gives up on the rest; default 20000000, about two seconds for each operator",
-     0},
+     "limit of the search, in pieces of work; default 20000000, about two seconds for each operator", 0},
     {"threads", KEY_THREADS, "N", 0, "default: one per core; the result does not depend on it", 0},
     {"exhaustive", KEY_EXHAUSTIVE, 0, 0, "no bounds: simulate every point of the space, if it is small", 0},
     {"no-cache", KEY_NO_CACHE, 0, 0, "search even if the answer is known; so does TILEWRIGHT_NO_CACHE=1", 0},
     {"explain", KEY_EXPLAIN, 0, 0,
-     "also what other memories, bandwidths, arrays, tiles, orders or fusion would give, each planned or simulated: "
-     "30 "
+     "try other memories, bandwidths, arrays, tiles, orders and fusion, each planned or simulated, for up to 30 "
      "seconds; -o DIR writes each as files",
      0},
     {0}};

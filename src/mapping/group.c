@@ -874,9 +874,9 @@ tw_status tw_grouping_check_all(const tw_grouping *c)
     for (int o = 0; o < c->model->n_ops; o++)
         if (check_once(c, o, false) != TW_OK) status = TW_ERR_INPUT;
     TW_TRY(status);
-    TW_TRY(check_names(c));
     for (int g = 0; g < c->n; g++)
         if (check_cover(c, g) != TW_OK || check_sources(c, g) != TW_OK) status = TW_ERR_INPUT;
+    if (check_names(c) != TW_OK) status = TW_ERR_INPUT;
     TW_TRY(status);
     return tw_grouping_check_residents(c);
 }

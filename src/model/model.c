@@ -580,9 +580,23 @@ static void print_op(const tw_model *model, const tw_op *op, tw_text *out)
     print_operand(model, op, tw_op_output(op), out);
 }
 
+/* Layers of networks are called by their operators, whose names may have more in them than that of a workload. */
+static void print_name(const char *name, tw_text *out)
+{
+    enum { LONGEST = 127 };
+    bool begins = tw_is_alpha(*name) || *name == '_';
+    tw_text_printf(out, "workload: %s", begins ? "" : "_");
+    for (int i = 0; name[i] && i < LONGEST - !begins; i++) {
+        bool plain = tw_is_alnum(name[i]) || strchr("_.-", name[i]);
+        tw_text_printf(out, "%c", plain ? name[i] : '_');
+    }
+    tw_text_printf(out, "\n");
+}
+
 void tw_model_print(const tw_model *model, tw_text *out)
 {
-    tw_text_printf(out, "workload: %s\ntensors:\n", model->name);
+    print_name(model->name, out);
+    tw_text_printf(out, "tensors:\n");
     for (int t = 0; t < model->n_tensors; t++) print_tensor(model, t, out);
     tw_text_printf(out, "ops:\n");
     for (int o = 0; o < model->n_ops; o++) print_op(model, &model->op[o], out);

@@ -3,15 +3,15 @@
 
 #include <stdio.h>
 
-/* Tenths of a per cent, rounded to the nearest. */
-static int64_t permille(int64_t part, int64_t whole)
+/* In units of 1 / parts, rounded to the nearest once: 3.46 % is 3 %, and not 4 % by way of 3.5 %. */
+static int64_t share_of(int64_t part, int64_t whole, int parts)
 {
-    return whole > 0 ? (int64_t)(((__int128)part * 1000 + whole / 2) / whole) : 0;
+    return whole > 0 ? (int64_t)(((__int128)part * parts + whole / 2) / whole) : 0;
 }
 
 const char *tw_percent(int64_t part, int64_t whole, char out[TW_GROUPED_MAX])
 {
-    int64_t tenths = permille(part, whole);
+    int64_t tenths = share_of(part, whole, 1000);
     if (part < whole && tenths >= 995)
         snprintf(out, TW_GROUPED_MAX, "99.%" PRId64 "%%", tw_min(tenths, 999) - 990);
     else if (part > 0 && tenths == 0)
@@ -19,7 +19,7 @@ const char *tw_percent(int64_t part, int64_t whole, char out[TW_GROUPED_MAX])
     else if (tenths > 0 && tenths < 10)
         snprintf(out, TW_GROUPED_MAX, "0.%" PRId64 "%%", tenths);
     else
-        snprintf(out, TW_GROUPED_MAX, "%" PRId64 "%%", (tenths + 5) / 10);
+        snprintf(out, TW_GROUPED_MAX, "%" PRId64 "%%", share_of(part, whole, 100));
     return out;
 }
 

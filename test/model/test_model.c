@@ -359,6 +359,29 @@ TEST(operators_are_put_into_the_order_of_their_data)
     tw_bench_free(&b);
 }
 
+/* A layer of a network is called by its operator; a page hands such files to the planner again. */
+TEST(a_workload_that_is_called_by_an_operator_of_a_network_can_be_read_again)
+{
+    static const char *const name[][2] = {{"layer1/layer1.0/conv1/Conv", "workload: layer1_layer1.0_conv1_Conv\n"},
+                                          {"7 x~1", "workload: _7_x_1\n"},
+                                          {"", "workload: _\n"}};
+    char long_name[300];
+    for (size_t i = 0; i <= TW_COUNT(name); i++) {
+        tw_bench b = tw_bench_new();
+        tw_model model;
+        tw_text got = {0};
+        read_or_fail(&b, "matmul:4x4x4", &model);
+        memset(long_name, '/', sizeof long_name - 1);
+        long_name[sizeof long_name - 1] = 0;
+        model.name = i < TW_COUNT(name) ? name[i][0] : long_name;
+        tw_model_print(&model, &got);
+        if (i < TW_COUNT(name)) CHECK_EQ(strncmp(got.bytes, name[i][1], strlen(name[i][1])), 0);
+        check_round_trip(&b, &model);
+        tw_text_release(&got);
+        tw_bench_free(&b);
+    }
+}
+
 TEST(expressions_are_printed_as_they_are_understood)
 {
     static const char *const pair[][2] = {

@@ -11,11 +11,11 @@ const HELP: [string, string][] = [
   ["w s + −", "zoom in, zoom out"],
   ["0 Home", "zoom out to the whole run"],
   ["c", "show or hide the critical path"],
-  ["z", "show the whole way of the selected tile"],
+  ["z", "zoom to the whole path of the selected tile"],
   ["n p", "next, previous event of the track; after a search: next, previous of what was found"],
   ["↑ ↓", "the track above, below"],
   ["Enter", "select the event at the pointer's time"],
-  ["m", "set the first cursor, then the second, and the time between them is measured; twice at a selected event: its length"],
+  ["m", "set the first cursor, then the second, and measure the time between them; twice at a selected event: its length"],
   ["/", "search a tile: w[3,7], w[3,*], w, exec, an engine"],
   ["Escape", "clear selection, search and cursors"],
   ["space", "Tiles: play, stop"],
@@ -35,12 +35,12 @@ const POINTER: [string, string][] = [
 ];
 const WORDS: [string, string][] = [
   ["busy", "the engine works on the event"],
-  ["arrives", "what was sent can be read; a transfer may be over for its engine before that"],
+  ["arrives", "the data can be read; the engine may be free before that"],
   ["waits for data", "what the next event reads has not arrived yet"],
   ["waits for a buffer", "no buffer is free to write into: all hold tiles that are still to be read"],
   ["waits for a port", "the port of a memory is taken by another engine"],
   ["critical path", "the chain of events, each waiting for the one before, that makes the run as long as it is"],
-  ["bound", "cycles that no plan can take fewer of; the page names what it was proven for"],
+  ["bound", "no plan takes fewer cycles; the page says for which space that is proven"],
 ];
 
 const NO_TEXT = "[type=range], [type=checkbox], [type=radio], [type=button]";

@@ -7,11 +7,11 @@
 //           .__-----___________       in use
 //
 // A buffer is drawn from when its hold takes the first one to when it gives the last one back.
-import { picture, shape, write } from "./chart";
+import { operandColour, picture, shape, write } from "./chart";
 import { el } from "./dom";
 import type { HoldDoc, PlacedDoc, PlanDoc } from "./format";
 import { amount, digits } from "./numbers";
-import { operandColor } from "./theme";
+import { OPERANDS } from "./theme";
 
 const LEFT = 84; // addresses
 const RIGHT = 10;
@@ -77,7 +77,7 @@ function drawMap(root: SVGElement, memory: MemoryLife, groups: string[], x: (cyc
     const left = x(live.from);
     const top = y(placed.offset + placed.size);
     const hover = `${placed.tensor} (${placed.group}), buffer ${placed.slot}: addresses ${digits(placed.offset)} to ${digits(placed.offset + placed.size)}, cycles ${digits(live.from)} to ${digits(live.to)}, ${amount(placed.size, unit)}`;
-    const look = { fill: operandColor(groups.indexOf(placed.group), "solid"), "fill-opacity": 0.75, stroke: "var(--panel)", "stroke-width": 0.5 };
+    const look = { fill: operandColour(groups.indexOf(placed.group) % OPERANDS), "fill-opacity": 0.75, stroke: "var(--panel)", "stroke-width": 0.5 };
     shape(root, "rect", { x: left, y: top, width: Math.max(1, x(live.to) - left), height: Math.max(1, y(placed.offset) - top), ...look, "data-buffer": placed.tensor }, hover);
   }
   write(root, LEFT - 6, HEAD + 9, digits(memory.used), { size: 10, anchor: "end", muted: true, room: LEFT - 8 });

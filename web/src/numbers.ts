@@ -20,7 +20,7 @@ export function percent(share: number, places?: number): string {
 }
 function plainPercent(share: number, tenths: number): string {
   if (share < 1 && tenths >= 995) return (Math.min(tenths, 999) / 10).toFixed(1);
-  return tenths > 0 && tenths < 10 ? (tenths / 10).toFixed(1) : digits(Math.round(tenths / 10));
+  return tenths > 0 && tenths < 10 ? (tenths / 10).toFixed(1) : digits(Math.round(100 * share));
 }
 
 /** Something per cycle: as many digits as a person wants to read, "0.42", "28.2", "128", "1'024". */

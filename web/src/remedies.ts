@@ -44,7 +44,7 @@ function listed(remedies: RemedyDoc[]): string {
 
 /** Where nobody asked: what the command found by the way, and how to ask. */
 function hintParts(hints: RemedyDoc[] | undefined, measure: string): Child[] {
-  const question = ["What other memories, bandwidths, arrays or fusion would give is searched by ", el("code", {}, ["tilewright plan .. --explain"]), "."];
+  const question = ["To try other memories, bandwidths, arrays and fusion: ", el("code", {}, ["tilewright plan .. --explain"])];
   return [
     hints?.length ? scroll(table(columns(measure, false), hints, { name: "hints" })) : hints && el("p", { "data-part": "no-hints" }, ["No single change that was simulated saves 1\u202f%."]),
     el("p", { class: "muted" }, question),

@@ -9,7 +9,7 @@ const { percent, rate, times, energyText, duration, digits } = await import(
 
 const plain = (text) => text.replaceAll("\u202f", " ");
 const table = [
-  [percent(0), "0 %"], [percent(0.0004), "<0.1 %"], [percent(0.004), "0.4 %"], [percent(0.178), "18 %"], [percent(0.994), "99 %"],
+  [percent(0), "0 %"], [percent(0.0004), "<0.1 %"], [percent(0.004), "0.4 %"], [percent(0.178), "18 %"], [percent(0.994), "99 %"], [percent(0.0346), "3 %"], [percent(0.0349), "3 %"],
   [percent(0.9951), "99.5 %"], [percent(0.99999), "99.9 %"], [percent(1), "100 %"], [percent(2.5), "250 %"], [percent(-0.25), "−25 %"],
   [rate(0.4249), "0.42"], [rate(9.994), "9.99"], [rate(9.996), "10.0"], [rate(28.24), "28.2"], [rate(99.94), "99.9"], [rate(99.96), "100"],
   [rate(128), "128"], [rate(1023.6), "1'024"], [times(1.178), "1.18×"],

@@ -278,7 +278,7 @@ static const char *meaning_of(const tw_gantt *g, int kind)
 {
     static const char *const fixed[FIRST_THING] = {[RUN] = "runs",
                                                    [SEVERAL] = "several operands",
-                                                   [NO_CREDIT] = "waits for a credit",
+                                                   [NO_CREDIT] = "waits for a free buffer",
                                                    [NO_DATA] = "waits for data",
                                                    [NO_PORT] = "waits for a port"};
     return kind >= FIRST_THING ? g->cast.thing[kind - FIRST_THING].name : fixed[kind];

@@ -116,7 +116,7 @@ static const tw_loss *largest_inside(const tw_losses *losses)
 static void advise_faster(const tw_losses *losses, tw_text *out)
 {
     if (losses->has_peak)
-        tw_text_printf(out, ", near its peak: without a faster one at most %s can be gained",
+        tw_text_printf(out, ", near its peak: at most %s can be gained without a faster one",
                        TW_PERCENT(losses->cycles - losses->peak, losses->cycles));
 }
 
@@ -134,7 +134,7 @@ static void advise_compute(const tw_op_plan *plan, tw_arena *arena, tw_text *out
     if (most && is_at_least(most->cycles, losses.cycles, WORTH_A_WORD))
         tw_text_printf(out, ", but at %s of its peak: %s of the time is lost to %s (%s)",
                        TW_PERCENT(losses.peak, losses.cycles), TW_PERCENT(most->cycles, losses.cycles),
-                       tw_loss_name(most->kind), text ? text : "");
+                       tw_loss_title(most->kind), text ? text : "");
     else
         advise_faster(&losses, out);
 }
@@ -143,7 +143,7 @@ static void advise_busy(const tw_op_plan *plan, int e, tw_arena *arena, tw_text 
 {
     const tw_engine *engine = &plan->program.machine->engine[e];
     const tw_engine_use *use = &plan->timeline.engine[e];
-    tw_text_printf(out, "%s is busy %s of the time", engine->name,
+    tw_text_printf(out, "%s: busy %s of the time", engine->name,
                    TW_PERCENT(use->busy_cycles, unit_cycles(plan, e)));
     if (engine->kind == TW_COMPUTES)
         advise_compute(plan, arena, out);
@@ -266,7 +266,7 @@ const char *tw_stall_advice(const tw_op_plan *plan, tw_arena *arena)
     if (busy)
         advise_busy(plan, e, arena, &text);
     else
-        tw_text_printf(&text, "no engine is busy half of the time; %s, the busiest, ",
+        tw_text_printf(&text, "no engine is busy half of the time; the busiest, %s, ",
                        plan->program.machine->engine[e].name);
     if (busy && is_at_least(waits, unit_cycles(plan, e), WORTH_A_WORD)) tw_text_printf(&text, "; it ");
     if (!busy || is_at_least(waits, unit_cycles(plan, e), WORTH_A_WORD))

@@ -60,8 +60,8 @@ static void print_bound(const tw_op_plan *plan, const tw_usage *usage, tw_line *
         tw_distance_add(text, sizeof text, plan->timeline.sum.ticks, bound.ticks);
         tw_fact_put(line, TW_PLAIN, "bound", text);
     }
-    snprintf(text, sizeof text, "%s cycles, as long as %s is busy", TW_GROUPED(bound.cycles),
-             plan->program.machine->engine[bound.engine].name);
+    snprintf(text, sizeof text, "%s cycle%s, as long as %s is busy", TW_GROUPED(bound.cycles),
+             bound.cycles == 1 ? "" : "s", plan->program.machine->engine[bound.engine].name);
     tw_distance_add(text, sizeof text, plan->timeline.sum.cycles, bound.cycles);
     tw_fact_put(line, TW_PLAIN, bound.ticks > 0 ? "" : "bound", text);
 }

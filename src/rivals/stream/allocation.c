@@ -155,20 +155,21 @@ static const tw_hda_entry *entry_called(const tw_allocation *a, const char *name
     return NULL;
 }
 
-static tw_status read_group(reader *r, const tw_node *node, const tw_allocation *all, tw_hda_group *g)
+static tw_status read_group(reader *r, const tw_node *node, tw_hda_group *g)
 {
     tw_fields f = tw_fields_open(node, "fused group", r->work.diag);
     const char **layer;
+    tw_loc *loc;
     *g = (tw_hda_group){.name = "", .loc = node->loc};
     read_name(&f, &g->name);
     const tw_node *list = tw_field_list(&f, "layers", TW_REQUIRED);
     TW_ALLOC(r->work.arena, layer, (list ? list->n_children : 0) + 1);
+    TW_ALLOC(r->work.arena, loc, (list ? list->n_children : 0) + 1);
     g->layer = layer;
+    g->layer_loc = loc;
     for (const tw_node *e = list ? list->child : NULL; e; e = e->next) {
+        loc[g->n_layers] = e->loc;
         layer[g->n_layers++] = e->kind == TW_SCALAR ? e->text : "";
-        if (!entry_called(all, layer[g->n_layers - 1]))
-            TW_REFUSE(&f, e->loc, "group '%s' has '%s', which 'layers' does not have", g->name,
-                      layer[g->n_layers - 1]);
     }
     TW_TRY(read_cuts(r, &f, "intra_core_tiling", &g->n_intra, &g->intra));
     return tw_fields_close(&f);
@@ -180,7 +181,7 @@ static tw_status read_groups(reader *r, tw_fields *f, tw_allocation *out)
     tw_hda_group *group;
     TW_ALLOC(r->work.arena, group, (list ? list->n_children : 0) + 1);
     for (const tw_node *e = list ? list->child : NULL; e; e = e->next) {
-        tw_status one = read_group(r, e, out, &group[out->n_groups++]);
+        tw_status one = read_group(r, e, &group[out->n_groups++]);
         if (one == TW_ERR_NOMEM) return one;
         f->n_bad += one != TW_OK;
     }

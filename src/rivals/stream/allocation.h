@@ -35,6 +35,7 @@ typedef struct tw_hda_group { /* layers that run tile by tile, one after the oth
     tw_loc loc;
     int n_layers;
     const char *const *layer; /* names, or types */
+    const tw_loc *layer_loc;
     int n_intra;
     const tw_hda_cut *intra;
 } tw_hda_group;

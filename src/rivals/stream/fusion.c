@@ -110,9 +110,26 @@ static tw_status check_members(const finder *f, const tw_hda_group *g, int first
     return TW_OK;
 }
 
+/* Words of a group are layers of the workload, or have an entry of the mapping, of whose type there may be no layer. */
+static tw_status check_words(const finder *f, const tw_hda_group *g)
+{
+    const tw_allocation *a = f->cores->allocation;
+    tw_status status = TW_OK;
+    for (int k = 0; k < g->n_layers; k++) {
+        bool known = layer_called(f, g->layer[k]) >= 0;
+        for (int i = 0; i < a->n_entries && !known; i++) known = strcmp(a->entry[i].name, g->layer[k]) == 0;
+        if (!known)
+            status = tw_diag_error(f->diag, g->layer_loc[k],
+                                   "group '%s' has '%s', which is no layer, and 'layers' does not have it", g->name,
+                                   g->layer[k]);
+    }
+    return status;
+}
+
 static tw_status find_group(finder *f, const tw_hda_group *g)
 {
     int anchor, named = last_named(f, g);
+    TW_TRY(check_words(f, g));
     TW_TRY(find_anchor(f, g, named >= 0 ? named : f->end, &anchor));
     int last = last_of(f, g, anchor > named ? anchor : named);
     if (last < 0) {

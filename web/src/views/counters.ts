@@ -20,9 +20,9 @@ const PALE = 0.65; // between the average and the largest
 
 type Group = "occupancy" | "credits" | "in flight" | "utilisation";
 const GROUPS: Record<Group, string> = {
-  occupancy: "Occupancy: peak of the capacity; pale is reserved, strong is still to be read",
-  credits: "Free slots: strong up to the average of a column, pale up to its largest",
-  "in flight": "Under way: strong up to the average of a column, pale up to its largest",
+  occupancy: "Occupancy: peak and capacity; pale: reserved, dark: still to be read",
+  credits: "Free buffers: dark up to the average of a pixel column, pale up to its maximum",
+  "in flight": "In flight: dark up to the average of a pixel column, pale up to its maximum",
   utilisation: "Utilisation",
 };
 
@@ -321,7 +321,7 @@ class CountersView implements View {
       el("div", { class: "bar" }, [el("h2", {}, ["Counters"]), ...groups.map((group) => this.toggle(group))]),
       ...groups.map((group) => this.part(group)),
       el("details", { class: "counter-table" }, [
-        el("summary", {}, ["Numbers of the part that is shown"]),
+        el("summary", {}, ["Numbers of the cycles shown"]),
         el("div", { class: "scroll" }, [this.table.element]),
       ]),
     );

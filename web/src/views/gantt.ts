@@ -100,7 +100,7 @@ class Gantt implements View {
       button("+", "zoom in", () => zoom(axis, 0.5, middle())),
       button("−", "zoom out", () => zoom(axis, 2, middle())),
       button("All", "zoom out to the whole run", () => fit(axis)),
-      button("Tile", "show the whole way of the selected tile", () => showPath(this.app)),
+      button("Tile", "zoom to the whole path of the selected tile", () => showPath(this.app)),
     ]);
   }
 
@@ -387,7 +387,7 @@ class Gantt implements View {
     this.tableTimer = 0;
     const { from, to } = this.app.axis.shown;
     const cycle = (x: number) => digits(x, Number.isInteger(x) ? 0 : 1);
-    this.summary.textContent = `How the engines spend the cycles ${cycle(from)} to ${cycle(to)}, which are shown`;
+    this.summary.textContent = `How the engines spend the cycles shown, ${cycle(from)} to ${cycle(to)}`;
     this.table.element.dataset.from = String(from);
     this.table.element.dataset.to = String(to);
     this.table.update(this.spentIn(from, to));

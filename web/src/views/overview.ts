@@ -347,8 +347,8 @@ function keyOf(words: [string, string][]): HTMLElement {
 
 function memoriesKey(): HTMLElement {
   return el("p", { class: "muted" }, [
-    "Strips show where buffers are allocated; the mark below them is the most that was live at once. ",
-    "Engines are filled as far as they are busy, arrows are as thick as what they carry.",
+    "Strips show where buffers are allocated; the mark below is the most that was live at once. ",
+    "Engines are filled by the share of time that they are busy; the width of an arrow is its traffic.",
   ]);
 }
 

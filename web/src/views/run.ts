@@ -36,10 +36,10 @@ class RunView implements View {
   private note(): string {
     const programs = (this.page.page.network as Network).programs ?? [];
     const what = !programs.length
-      ? "All steps one after the other. A click on a name opens the plan of its layer"
+      ? "All steps one after the other. Click a name to open the plan of its layer"
       : programs.length === 1
-        ? "The network as it is planned: one program, whose groups share one timeline. A click on the name of a group opens the program"
-        : `The network as it is planned: ${programs.length} programs one after the other, and steps between them by the plans of their layers. A click on a name opens its program or layer`;
+        ? "The network as planned: one program, whose groups share one timeline. Click the name of a group to open the program"
+        : `The network as planned: ${programs.length} programs one after the other; steps between them run by the plans of their layers. Click a name to open its program or layer`;
     return `${what}; everything else is as in the timeline of one plan.`;
   }
   draw(): void {
