@@ -10,13 +10,22 @@
 
 enum { MOST = 99, NAME = 32 };
 
-static bool helps(const tw_remedy *r) { return r->feasible && r->gain > 0 && (r->machine || r->mapping); }
+static bool has_mapping(const advice *a, int i)
+{
+    return a->of_network ? a->of_network[i].mapping != NULL : a->remedy[i].mapping != NULL;
+}
+
+static bool helps(const advice *a, int i)
+{
+    const tw_remedy *r = &a->remedy[i];
+    return r->feasible && r->gain > 0 && (r->machine || has_mapping(a, i));
+}
 
 /* Those that help come first. */
 static int count(const advice *a)
 {
     int n = 0;
-    while (a->remedy && n < a->n && n < MOST && helps(&a->remedy[n])) n++;
+    while (a->remedy && n < a->n && n < MOST && helps(a, n)) n++;
     return n;
 }
 
@@ -25,14 +34,16 @@ static void name_file(int i, const char *what, char name[NAME])
     snprintf(name, NAME, "%02d-%s.yaml", i + 1, what);
 }
 
-typedef tw_status (*printer)(const advice *a, const tw_remedy *r, FILE *out);
-static tw_status print_machine(const advice *a, const tw_remedy *r, FILE *out)
+typedef tw_status (*printer)(const advice *a, int i, FILE *out);
+static tw_status print_machine(const advice *a, int i, FILE *out)
 {
-    return tw_machine_print_to(a->ctx, r->machine, out);
+    return tw_machine_print_to(a->ctx, a->remedy[i].machine, out);
 }
 
-static tw_status print_mapping(const advice *a, const tw_remedy *r, FILE *out)
+static tw_status print_mapping(const advice *a, int i, FILE *out)
 {
+    const tw_remedy *r = &a->remedy[i];
+    if (a->of_network) return fputs(a->of_network[i].mapping, out) >= 0 ? TW_OK : TW_ERR_IO;
     return tw_mapping_print_to(a->ctx, r->mapping, a->model, r->machine ? r->machine : a->as_is, out);
 }
 
@@ -43,7 +54,7 @@ static int write_one(const advice *a, const char *folder, int i, const char *wha
     char name[NAME];
     name_file(i, what, name);
     if (output_file_open(&file, folder, name)) {
-        tw_status status = print(a, &a->remedy[i], file.stream);
+        tw_status status = print(a, i, file.stream);
         if (status == TW_OK && output_batch_add(files, &file)) return EXIT_DONE;
         if (status != TW_OK) output_file_drop(&file);
         if (status != TW_OK && status != TW_ERR_IO) return status_exit(a->ctx, status);
@@ -59,8 +70,7 @@ static int write_all(const advice *a, const char *folder, output_batch *files)
         fprintf(stderr, "tilewright: cannot make the folder '%s': %s\n", folder, strerror(errno));
     for (int i = 0; i < count(a) && code == EXIT_DONE; i++) {
         if (a->remedy[i].machine) code = write_one(a, folder, i, "machine", print_machine, files);
-        if (a->remedy[i].mapping && code == EXIT_DONE)
-            code = write_one(a, folder, i, "mapping", print_mapping, files);
+        if (has_mapping(a, i) && code == EXIT_DONE) code = write_one(a, folder, i, "mapping", print_mapping, files);
     }
     return code;
 }
@@ -84,7 +94,7 @@ void advice_drop_old(const advice *a)
         name_file(i, "mapping", mapping + 7);
         bool any = false;
         if (i >= n || !a->remedy[i].machine) any |= output_remove(a->folder, machine);
-        if (i >= n || !a->remedy[i].mapping) any |= output_remove(a->folder, mapping);
+        if (i >= n || !has_mapping(a, i)) any |= output_remove(a->folder, mapping);
         if (i >= n && !any) return;
     }
 }
@@ -94,15 +104,16 @@ void advice_say(const advice *a, FILE *out)
     int n = count(a);
     if (n == 0 || !a->folder) return;
     const tw_remedy *first = &a->remedy[0];
+    bool mapped = has_mapping(a, 0);
     fprintf(out, "and what helps, in the order of the table, in ");
     visible_print(a->folder, out);
     fprintf(out, "/advice;\nto follow the first%s:\n  tilewright %s ",
-            first->mapping ? "" : ", with the same options", first->mapping ? "eval" : "plan");
+            mapped && !a->of_network ? "" : ", with the same options", mapped ? "eval" : "plan");
     visible_print(a->workload, out);
     fprintf(out, " \\\n    -m ");
     visible_print(first->machine ? a->folder : a->machine, out);
     if (first->machine) fprintf(out, "/advice/01-machine.yaml");
-    if (first->mapping) {
+    if (mapped) {
         fprintf(out, " \\\n    --mapping ");
         visible_print(a->folder, out);
         fprintf(out, "/advice/01-mapping.yaml");

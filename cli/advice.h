@@ -1,11 +1,10 @@
 /* cli/advice.h - the files by which advice is followed: DIR/advice/01-machine.yaml and 01-mapping.yaml, and so on.
  *
- * Each change that helps has a number, its place in the report and in plan.json. A change of the mapping alone has no machine file, one of
- * a network no mapping file. */
+ * Each change that helps has a number, its place in the report and in plan.json. A change of the mapping alone has no machine file. */
 #ifndef TW_CLI_ADVICE_H
 #define TW_CLI_ADVICE_H
 #include "output.h"
-#include "tilewright/tilewright.h"
+#include "tilewright/network.h"
 
 typedef struct advice {
     tw_context *ctx;
@@ -14,6 +13,7 @@ typedef struct advice {
     const tw_machine *as_is;
     const tw_remedy *remedy; /* NULL: nobody asked               */
     int n;
+    const tw_network_remedy *of_network; /* the same with the mapping files of a network; NULL: a workload */
 } advice;
 
 /* Writes the files into a batch, which puts them in place; returns the exit code. */

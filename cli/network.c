@@ -136,15 +136,15 @@ static tw_status search(net_session *s, const tw_network *network, const tw_mach
 /* What would help. Without a limit of the user's it has one of its own: every change is a plan of the whole network. */
 static tw_status find_remedies(net_session *s)
 {
-    static const double seconds_of_advice = 30;
-    static const tw_remedy nothing = {0}; /* not NULL: somebody asked */
+    static const double of_found = 30, of_given = 10; /* seconds */
+    static const tw_remedy nothing = {0};             /* not NULL: somebody asked */
     tw_search_options layers = s->options->search;
     tw_network_search_options how = {
         .size = sizeof how, .search = &layers, .keep_space = s->options->space_given, .progress = show, .user = s};
     tw_search_options_aim(s->machine, &layers);
     layers.groups = !s->options->layers;
     layers.time_limit = limit_of_search(s->options->search.time_limit, 1);
-    if (layers.time_limit <= 0) layers.time_limit = seconds_of_advice;
+    if (layers.time_limit <= 0) layers.time_limit = s->options->mapping ? of_given : of_found;
     s->doing = "what would help";
     progress_begin(&s->progress, s->ctx, NULL, s->options->quiet);
     if (progress_was_stopped()) tw_context_interrupt(s->ctx); /* each is then said to be not tried */
@@ -494,7 +494,8 @@ static int write_output(net_session *s, int i)
 static advice advice_of(const net_session *s)
 {
     const cli_options *o = s->options;
-    return (advice){s->ctx, o->folder, o->workload, o->machine, NULL, s->machine, s->summed, s->n_remedies};
+    return (advice){s->ctx,     o->folder, o->workload,   o->machine, NULL,
+                    s->machine, s->summed, s->n_remedies, s->remedy};
 }
 
 static int write_files(net_session *s)
@@ -706,7 +707,6 @@ static const char *unfit_option(const net_session *s)
     if (o->view == VIEW_INJECTION || o->view == VIEW_SYMBOLIC) return "--injection and --symbolic";
     if (is_stage(s, "layout") || is_stage(s, "program") || is_stage(s, "timeline"))
         return "--dump=layout, program and timeline";
-    if (o->explain && o->mapping) return "--explain of a given mapping";
     if (o->print.map) return "--map";
     if (o->search.pareto) return "--pareto";
     return o->lowering ? "--lowering-config" : NULL;

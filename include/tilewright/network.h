@@ -201,7 +201,8 @@ typedef struct tw_network_totals {
     int n_untimed;            /* steps that are not TILED                                                   */
     double seconds;           /* that the searches took                                                     */
     int n_programs, n_groups; /* parts whose steps are one program; groups of all of them                   */
-    /* Of all steps one after the other, each by the plan of its layer: what the programs were compared with. */
+    /* Of all steps one after the other, each by the plan of its layer: what the programs were compared with. 0: steps
+     * of programs have none. */
     int64_t layers_cycles, layers_energy_fj;
     double layers_bound;
 } tw_network_totals;
@@ -212,8 +213,10 @@ typedef struct tw_network_remedy {
     tw_remedy all;       /* cycles of all steps, or their energy where that is the first objective */
     int n_layers;        /* 0: it was not tried, or some layer has no plan with it             */
     const double *layer; /* of all steps of each layer                                       */
+    const char *
+        mapping; /* what gains: the text of the mapping file with which tw_network_eval, on all.machine or as it is, comes to it; NULL: none */
 } tw_network_remedy;
-/* Of a plan that tw_network_search made with these options, whose time limit is for all of it: the largest gain first, then what there was no
+/* Of a plan that tw_network_search made with these options, or that tw_network_eval made of a mapping, which is then simulated on changed machines. The time limit is for all of it: the largest gain first, then what there was no
  * time for. What was finished stays when `progress` ends it. */
 TW_API TW_NODISCARD tw_status tw_network_remedies(tw_context *ctx, const tw_network_plan *plan,
                                                   const tw_network_search_options *options,

@@ -6,6 +6,8 @@
 #include "advise/change.h"
 #include "advise/joint_remedy.h"
 #include "advise/remedy.h"
+#include "input/tree.h"
+#include "plan/network_mapping.h"
 #include "write/grow.h"
 #include "write/number.h"
 
@@ -21,11 +23,12 @@ typedef struct trial {
     const tw_network_plan *plan;
     const tw_network_search_options *options;
     const tw_deadline *deadline;
-    bool energy;      /* is what counts, not time                     */
-    bool interrupted; /* `progress` ended one                        */
-    double *had;      /* per layer, as it is                          */
-    double value;     /* of all of them                               */
-    tw_arena *arena;  /* of the results                               */
+    bool energy;       /* is what counts, not time                     */
+    bool interrupted;  /* `progress` ended one                        */
+    double *had;       /* per layer, as it is                          */
+    double value;      /* of all of them                               */
+    const char *given; /* the mapping file of a plan that was not searched; NULL: it was   */
+    tw_arena *arena;   /* of the results                               */
     tw_arena *work;
     asked **list;
     int n;
@@ -130,6 +133,16 @@ static tw_status describe(const trial *t, tw_network_remedy *remedy)
     return remedy->all.change ? TW_OK : TW_ERR_NOMEM;
 }
 
+/* The plan's mapping file, in the arena of the results. */
+static tw_status keep_mapping(const trial *t, const tw_network_plan *plan, const char **out)
+{
+    tw_text text = {0};
+    tw_status status = tw_network_mapping_print(plan, t->work, &text);
+    if (status == TW_OK && !(*out = tw_arena_strndup(t->arena, text.bytes, text.len))) status = TW_ERR_NOMEM;
+    tw_text_release(&text);
+    return status;
+}
+
 /* What became of it. A network of which fewer steps have a plan is no answer. */
 static tw_status settle(trial *t, asked *one, const tw_network_plan *plan)
 {
@@ -147,6 +160,7 @@ static tw_status settle(trial *t, asked *one, const tw_network_plan *plan)
     r->all.gain = t->value > 0 ? 1 - r->all.value / t->value : 0;
     r->all.proven = plan->totals.n_proven == n && t->plan->totals.n_proven == n && plan->totals.n_programs == 0 &&
                     t->plan->totals.n_programs == 0;
+    if (r->all.gain > 0) TW_TRY(keep_mapping(t, plan, &r->mapping));
     return describe(t, r);
 }
 
@@ -158,7 +172,19 @@ static bool hear(void *user, const tw_network_progress *progress)
     return !t->interrupted && !tw_deadline_is_over(t->deadline);
 }
 
-/* Plans the network on the changed machine, as `plan` would: within a share of the time it would find less than it promises. What
+/* The mapping that was given, on the changed machine. */
+static tw_status build_given(const trial *t, tw_context *own, const tw_machine *machine,
+                             const tw_network_search_options *options, const tw_network_plan **out)
+{
+    const tw_node *root;
+    tw_network_mapping mapping = {0};
+    const tw_work work = tw_context_work(own);
+    TW_TRY(tw_tree_parse("mapping", t->given, strlen(t->given), own->arena, &own->diag, &root));
+    TW_TRY(tw_network_mapping_of_tree(root, t->plan->network, machine, &work, &mapping));
+    return tw_network_build(own, t->plan->network, machine, options, &mapping, out);
+}
+
+/* Plans the network on the changed machine, as `plan` would, or simulates what was given there: within a share of the time it would find less than it promises. What
  * is not finished when time is up is no answer. */
 static tw_status ask(trial *t, asked *one)
 {
@@ -172,7 +198,11 @@ static tw_status ask(trial *t, asked *one)
     options.search = &search;
     options.progress = hear;
     options.user = t;
-    tw_status status = tw_network_build(own, t->plan->network, one->remedy.all.machine, &options, NULL, &plan);
+    const tw_machine *machine = one->remedy.all.machine;
+    bool searched = !t->given || !machine;
+    if (!machine) machine = t->plan->machine;
+    tw_status status = searched ? tw_network_build(own, t->plan->network, machine, &options, NULL, &plan)
+                                : build_given(t, own, machine, &options, &plan);
     t->interrupted |= tw_deadline_is_over(t->deadline);
     if (status == TW_OK && !t->interrupted) status = settle(t, one, plan);
     tw_context_free(own);
@@ -189,34 +219,72 @@ static bool hear_program(void *user, const tw_progress *progress)
     return hear(t, &(tw_network_progress){.n_done = 0, .n_layers = t->n, .name = "groups"});
 }
 
+static double value_of(const trial *t, const tw_plan *plan)
+{
+    return (double)(t->energy ? plan->sum.energy_fj : plan->sum.cycles);
+}
+
+/* What all other programs take less on a changed machine as they are: where more fits, buffers that shared addresses do not wait for each other. */
+static tw_status find_others(const trial *t, int part, const tw_machine *machine, const tw_work *work, double *won)
+{
+    *won = 0;
+    for (int i = 0; machine && i < t->plan->n_parts; i++) {
+        const tw_plan *other = t->plan->part[i].plan, *there;
+        if (!other || i == part) continue;
+        tw_arena_mark mark = tw_arena_save(t->work);
+        tw_diag muted = {.muted = true};
+        tw_status status = tw_plan_build_joint(other->model, machine, other->mapping, other->joint->search,
+                                               &(tw_work){t->work, work->scratch, &muted}, &there);
+        if (status == TW_OK) *won += value_of(t, other) - value_of(t, there);
+        tw_arena_rewind(t->work, mark);
+        if (status == TW_ERR_NOMEM) return status;
+    }
+    return TW_OK;
+}
+
+/* The mapping file of the network with other groups of one program. */
+static tw_status keep_changed(const trial *t, int part, const tw_remedy *found, const char **out)
+{
+    tw_network_part *parts;
+    tw_network_plan changed = *t->plan;
+    tw_plan program = *t->plan->part[part].plan;
+    TW_ALLOC(t->work, parts, t->plan->n_parts);
+    memcpy(parts, t->plan->part, (size_t)t->plan->n_parts * sizeof *parts);
+    program.mapping = found->mapping;
+    parts[part].plan = &program;
+    changed.part = parts;
+    return keep_mapping(t, &changed, out);
+}
+
 /* A change of one program, as one of the network. */
-static tw_status add_move(trial *t, const tw_plan *program, const tw_remedy *found)
+static tw_status add_move(trial *t, int part, const tw_remedy *found, const tw_work *work)
 {
     asked *one;
-    double was = (double)(t->energy ? program->sum.energy_fj : program->sum.cycles);
+    double won;
     if (!found->feasible) return TW_OK;
     TW_ALLOC(t->work, one, 1);
+    TW_TRY(find_others(t, part, found->machine, work, &won));
     one->remedy.all = *found;
     one->remedy.all.mapping = NULL; /* it is of a part of the network */
-    one->remedy.all.value = t->value - was + found->value;
+    one->remedy.all.value = t->value - value_of(t, t->plan->part[part].plan) + found->value - won;
     one->remedy.all.gain = t->value > 0 ? 1 - one->remedy.all.value / t->value : 0;
+    if (one->remedy.all.gain > 0 && found->mapping) TW_TRY(keep_changed(t, part, found, &one->remedy.mapping));
     t->list = tw_grow(t->work, t->list, t->n, &t->room, sizeof *t->list);
     if (!t->list) return TW_ERR_NOMEM;
     t->list[t->n++] = one;
     return TW_OK;
 }
 
-/* The program that takes longest of those that were not asked yet; NULL: all were. */
-static const tw_plan *next_program(const trial *t, bool *seen)
+/* The part whose program takes longest of those that were not asked yet; -1: all were. */
+static int next_program(const trial *t, bool *seen)
 {
     int best = -1;
     for (int i = 0; i < t->plan->n_parts; i++)
         if (t->plan->part[i].plan && !seen[i] &&
             (best < 0 || t->plan->part[i].plan->sum.cycles > t->plan->part[best].plan->sum.cycles))
             best = i;
-    if (best < 0) return NULL;
-    seen[best] = true;
-    return t->plan->part[best].plan;
+    if (best >= 0) seen[best] = true;
+    return best;
 }
 
 /* Other groups, tiles and buffers of the programs, in their share of the time. */
@@ -225,14 +293,14 @@ static tw_status try_programs(trial *t, const tw_work *work)
     static const double share = 0.75; /* of which tw_joint_moves_find takes a third */
     tw_deadline limit;
     const tw_deadline *all = t->deadline;
-    const tw_plan *program;
+    int part;
     bool *seen;
     double left = tw_deadline_left(all);
     tw_status status = TW_OK;
     TW_ALLOC(t->work, seen, t->plan->n_parts + 1);
     tw_deadline_init(&limit, isfinite(left) ? fmax(share * left, 1e-3) : 0, all);
     while (status == TW_OK && !t->interrupted && !tw_deadline_is_over(&limit) &&
-           (program = next_program(t, seen))) {
+           (part = next_program(t, seen)) >= 0) {
         tw_search_options options = *t->options->search;
         tw_diag muted = {.muted = true, .deadline = &limit};
         const tw_remedy *found;
@@ -241,10 +309,40 @@ static tw_status try_programs(trial *t, const tw_work *work)
         options.progress = hear_program;
         options.user = t;
         options.time_limit = isfinite(left) ? tw_deadline_left(&limit) : 0;
-        status = tw_joint_moves_find(program, &options, &(tw_work){t->arena, work->scratch, &muted}, &found, &n);
-        for (int i = 0; i < n && status == TW_OK; i++) status = add_move(t, program, &found[i]);
+        status = tw_joint_moves_find(t->plan->part[part].plan, &options,
+                                     &(tw_work){t->arena, work->scratch, &muted}, &found, &n);
+        for (int i = 0; i < n && status == TW_OK; i++) status = add_move(t, part, &found[i], work);
     }
     return status;
+}
+
+/* ---- a mapping that was given ---- */
+
+/* Whether nothing of the plan was searched. */
+static bool is_given(const tw_network_plan *plan)
+{
+    for (int i = 0; i < plan->network->layers.n; i++)
+        if (plan->plan[i] && plan->plan[i]->op[0].searched) return false;
+    for (int i = 0; i < plan->n_parts; i++)
+        if (plan->part[i].plan && !plan->part[i].plan->joint->search->given) return false;
+    return true;
+}
+
+/* What `plan` would do instead is asked first. */
+static tw_status collect_search(trial *t)
+{
+    asked *one;
+    if (!t->given) return TW_OK;
+    TW_ALLOC(t->work, one, 1);
+    one->remedy.all = (tw_remedy){.kind = TW_OTHER_MAPPING,
+                                  .at = "all steps",
+                                  .change = "the best mappings that a search finds",
+                                  .untried = true};
+    one->weight = INFINITY;
+    t->list = tw_grow(t->work, t->list, t->n, &t->room, sizeof *t->list);
+    if (!t->list) return TW_ERR_NOMEM;
+    t->list[t->n++] = one;
+    return TW_OK;
 }
 
 /* ---- all of them ---- */
@@ -275,6 +373,7 @@ static tw_status try_all(trial *t, const tw_work *work)
     t->room = 0;
     TW_ALLOC(t->work, t->had, n_layers);
     for (int i = 0; i < n_layers; i++) t->had[i] = layer_value(t, t->plan, i);
+    TW_TRY(collect_search(t));
     TW_TRY(tw_changes_each(t->plan->machine, (tw_change_scope){.timed = !t->energy}, t->arena,
                            (tw_change_sink){collect, t}));
     for (int i = 0; i < t->n && !t->interrupted && !tw_deadline_is_over(t->deadline); i++)
@@ -296,7 +395,9 @@ tw_status tw_network_remedies_find(const tw_network_plan *plan, const tw_network
     trial t = {.plan = plan, .options = options, .deadline = &limit, .arena = work->arena, .work = tw_arena_new()};
     t.energy = search->n_objectives > 0 && search->objective[0].measure == TW_ENERGY;
     t.value = plan_value(plan, t.energy);
-    tw_status status = t.work ? try_all(&t, work) : TW_ERR_NOMEM;
+    tw_status status = t.work ? TW_OK : TW_ERR_NOMEM;
+    if (status == TW_OK && is_given(plan)) status = keep_mapping(&t, plan, &t.given);
+    if (status == TW_OK) status = try_all(&t, work);
     if (status == TW_OK) status = finish(&t, out, n);
     tw_arena_free(t.work);
     return status;

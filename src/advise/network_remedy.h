@@ -4,6 +4,8 @@
  * Of programs every change of their mappings is simulated besides (group_moves.h), in a quarter of the time, those that take longest first: other tiles, buffers, and groups that are joined or
  * parted. Groups that join in a larger memory alone are simulated there, and what they need is told.
  *
+ * A mapping that was given is simulated on each changed machine as it is, and what `plan` finds instead is one more answer. Each answer that gains has the mapping file with which `eval` comes to it.
+ *
  * The changes are those of change.h. Engines come first, by the share of the network's time that is theirs on the critical paths of its layers, then
  * memories and channels, so that what there is no time for is what promised least. */
 #ifndef TW_ADVISE_NETWORK_REMEDY_H

@@ -232,24 +232,6 @@ tw_status tw_network_limits(tw_context *ctx, const tw_network *network, const tw
     return tw_limits_open(ctx, network->model, machine, path, out);
 }
 
-/* What the layers' mapping complains about is no reason to be silent about the programs. */
-static tw_status mapping_of(tw_context *ctx, const tw_network *network, const tw_machine *machine,
-                            const tw_node *root, tw_network_mapping *out)
-{
-    const tw_node *programs = NULL;
-    const tw_work work = tw_context_work(ctx);
-    tw_mapping *layers;
-    TW_ALLOC(ctx->arena, layers, 1);
-    for (const tw_node *node = root->kind == TW_NODE_MAP ? root->child : NULL; node; node = node->next)
-        if (strcmp(node->key, "programs") == 0) programs = node;
-    tw_status status = tw_mapping_of_tree(root, network->model, machine, ctx->arena, &ctx->diag, layers);
-    tw_status second = status == TW_OK || status == TW_ERR_INPUT
-                           ? tw_programs_read(network, machine, programs, &work, out)
-                           : TW_OK;
-    out->layers = layers;
-    return status != TW_OK ? status : second;
-}
-
 static tw_status read_mapping(tw_context *ctx, const tw_network *network, const tw_machine *machine,
                               const char *path, tw_network_mapping *out)
 {
@@ -259,7 +241,8 @@ static tw_status read_mapping(tw_context *ctx, const tw_network *network, const 
     if (!name) return TW_ERR_NOMEM;
     TW_TRY(tw_file_read(name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, &bytes, &n));
     TW_TRY(tw_tree_parse(name, bytes, n, ctx->arena, &ctx->diag, &root));
-    return mapping_of(ctx, network, machine, root, out);
+    const tw_work work = tw_context_work(ctx);
+    return tw_network_mapping_of_tree(root, network, machine, &work, out);
 }
 
 tw_status tw_network_eval(tw_context *ctx, const tw_network *network, const tw_machine *machine,
@@ -334,7 +317,8 @@ tw_status tw_network_restore(tw_context *ctx, const tw_network *network, const t
     if (!own_name || !bytes) return TW_ERR_NOMEM;
     TW_TRY(tw_network_found_take(found, &ctx->diag, &own));
     TW_TRY(tw_tree_parse(own_name, bytes, strlen(bytes), ctx->arena, &ctx->diag, &root));
-    TW_TRY(mapping_of(ctx, network, machine, root, &mapping));
+    const tw_work work = tw_context_work(ctx);
+    TW_TRY(tw_network_mapping_of_tree(root, network, machine, &work, &mapping));
     if (own.n_layers != network->layers.n || own.n_programs != mapping.n_programs) return refuse_found(ctx);
     TW_TRY(take_found(ctx, &own, &mapping));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
@@ -612,37 +596,13 @@ tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *p
     return tw_network_print_page(ctx, plan, n_plans, &document, out);
 }
 
-/* "  conv1: none" of the layers that have no plan although the machine computes them. */
-static void print_none(const tw_network_plan *plan, tw_text *text)
-{
-    for (int i = 0; i < plan->network->layers.n; i++)
-        if (!plan->plan[i] && tw_machine_computes(plan->machine, &plan->network->model->op[i]))
-            tw_text_printf(text, "  %s: none\n", plan->network->model->op[i].name);
-}
-
 tw_status tw_network_print_mapping(tw_context *ctx, const tw_network_plan *plan, FILE *out)
 {
-    const tw_network *net = plan->network;
-    tw_op_map *map;
-    tw_op *op;
-    int n = 0;
     tw_text text = {0};
-    tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    TW_ALLOC(ctx->scratch, map, net->layers.n + 1);
-    TW_ALLOC(ctx->scratch, op, net->layers.n + 1);
-    for (int i = 0; i < net->layers.n; i++) {
-        if (!plan->plan[i]) continue;
-        op[n] = net->model->op[i];
-        map[n++] = plan->plan[i]->mapping->op[0];
-    }
-    tw_model some = *net->model;
-    some.op = op;
-    some.n_ops = n;
-    tw_mapping_print(&(tw_mapping){n, map}, &some, plan->machine, &text);
-    print_none(plan, &text);
-    tw_programs_print(plan, &text);
-    tw_arena_rewind(ctx->scratch, mark);
-    return tw_text_write(&text, &ctx->diag, out);
+    tw_status status = tw_network_mapping_print(plan, ctx->scratch, &text);
+    if (status == TW_OK) return tw_text_write(&text, &ctx->diag, out);
+    tw_text_release(&text);
+    return status;
 }
 
 tw_status tw_network_print_costs(tw_context *ctx, const tw_network_plan *const *plan, int n_plans, tw_format format,

@@ -5,6 +5,7 @@
 #include "fuse/exact.h"
 #include "fuse/least.h"
 #include "machine/discipline.h"
+#include "machine/vary.h"
 #include "mapping/groups.h"
 #include "plan/ends.h"
 #include "plan/polish.h"
@@ -145,76 +146,187 @@ static tw_status list_apart(const tw_plan *apart, tw_arena *arena, const tw_summ
 {
     tw_summary *each;
     *out = NULL;
-    if (!apart->op) return TW_OK;
+    if (!apart || !apart->op) return TW_OK;
     TW_ALLOC(arena, each, apart->model->n_ops + 1);
     for (int i = 0; i < apart->model->n_ops; i++) each[i] = apart->op[i].timeline.sum;
     *out = each;
     return TW_OK;
 }
 
+/* ---- the search ---- */
+
+/* Models of at most so many operators are also planned for memories of half the size, of half of that, and so on: what is found there fits here, and tilings that are best by their
+ * estimate in much room are not always. Above that it takes too long. */
+enum { MOST_SHRUNK_OPS = 12, MOST_HALVINGS = 5 };
+
+typedef struct hunt {
+    const tw_request *asked;
+    tw_fuse_request request; /* about the machine at hand */
+    const tw_plan *apart;
+    const tw_work *work;
+    tw_joint_search search;
+    int halvings;
+    double first; /* the price of what was found without halving */
+    int blocked;  /* as tw_fused has it */
+} hunt;
+
+static double price_of(const hunt *h, int64_t cycles, int64_t energy_fj)
+{
+    return h->request.by.price(h->request.by.user, (double)cycles, (double)energy_fj);
+}
+
 /* Lists the small space of fuse/exact.h, if there is one and nothing must be there: what is better than what was found, and than layers, is taken, and nothing there is better than
  * the answer. */
-static tw_status find_exactly(const tw_fuse_request *request, const tw_plan *apart, const tw_work *work,
-                              tw_fused *found, tw_joint_search *search)
+static tw_status find_exactly(hunt *h, tw_fused *found)
 {
-    const tw_pricing *by = &request->by;
-    double known = by->price(by->user, (double)apart->sum.cycles, (double)apart->sum.energy_fj);
+    double known = h->apart ? price_of(h, h->apart->sum.cycles, h->apart->sum.energy_fj) : (double)INFINITY;
     tw_exact exact;
-    if (found->mapping.n_groups > 0)
-        known = fmin(known, by->price(by->user, (double)found->cycles, (double)found->energy_fj));
-    bool best = search->measure == TW_CYCLES && found->mapping.n_groups > 0 && found->cycles <= search->bound;
-    if (request->limits || best) return TW_OK;
-    TW_TRY(tw_exact_find(request, known, work, &exact));
-    search->space = exact.complete ? exact.n_mappings : 0;
-    search->n_simulated += exact.n_tried;
+    bool any = found->mapping.n_groups > 0;
+    if (any) known = fmin(known, price_of(h, found->cycles, found->energy_fj));
+    bool best = h->search.measure == TW_CYCLES && any && found->cycles <= h->search.bound;
+    if (h->request.limits || best || h->halvings > 0) return TW_OK;
+    TW_TRY(tw_exact_find(&h->request, known, h->work, &exact));
+    if (h->halvings == 0) h->search.space = exact.complete ? exact.n_mappings : 0;
+    h->search.n_simulated += exact.n_tried;
     if (exact.best.mapping.n_groups > 0) *found = exact.best;
     return TW_OK;
 }
 
-/* The plan of the mapping; its simulation is short, and not given up. */
-static tw_status build_found(const tw_request *asked, const tw_fused *fused, const tw_joint_search *search,
-                             const tw_work *work, const tw_plan **out)
+/* The plan of the mapping on the machine at hand; its simulation is short, and not given up. */
+static tw_status build_found(const hunt *h, const tw_fused *fused, const tw_plan **out)
 {
     tw_mapping *mapping;
-    TW_ALLOC(work->arena, mapping, 1);
+    tw_joint_search *search;
+    TW_ALLOC(h->work->arena, mapping, 1);
+    TW_ALLOC(h->work->arena, search, 1);
     *mapping = fused->mapping;
-    TW_TRY(tw_mapping_check(mapping, fused->model, asked->machine, work->diag));
-    const tw_deadline *deadline = work->diag->deadline;
-    work->diag->deadline = NULL;
-    tw_status status = tw_plan_build_joint(fused->model, asked->machine, mapping, search, work, out);
-    work->diag->deadline = deadline;
+    *search = h->search;
+    TW_TRY(tw_mapping_check(mapping, fused->model, h->request.machine, h->work->diag));
+    const tw_deadline *deadline = h->work->diag->deadline;
+    h->work->diag->deadline = NULL;
+    tw_status status = tw_plan_build_joint(fused->model, h->request.machine, mapping, search, h->work, out);
+    h->work->diag->deadline = deadline;
     return status;
+}
+
+static bool is_small(const hunt *h)
+{
+    return h->asked->model->n_ops <= MOST_SHRUNK_OPS && !h->request.limits && h->request.machine->platform;
+}
+
+/* Whether so little memory is left that what is found is far worse already: with less it will not be better. */
+static bool is_far(const hunt *h, const tw_fused *found)
+{
+    static const double far = 1.1;
+    return found->mapping.n_groups == 0 || price_of(h, found->cycles, found->energy_fj) > far * h->first;
+}
+
+static tw_status find_here(hunt *h, const tw_plan **out);
+
+/* The best that is found with half of every memory on chip, if that is better than what was found. */
+static tw_status find_in_less(hunt *h, tw_fused *found)
+{
+    const tw_machine *machine = h->request.machine;
+    tw_variant less;
+    const tw_plan *plan = NULL;
+    bool best = h->search.measure == TW_CYCLES && found->mapping.n_groups > 0 && found->cycles <= h->search.bound;
+    if (!is_small(h) || best || h->search.space > 0 || is_far(h, found) ||
+        tw_deadline_is_over(h->work->diag->deadline))
+        return TW_OK;
+    TW_TRY(tw_variant_of(machine, h->work->arena, &less));
+    for (int m = 1; m < less.platform->n_memories; m++) tw_variant_set_size(&less, m, less.memory[m].is.size / 2);
+    h->request.machine = less.machine;
+    h->halvings++;
+    tw_status status = find_here(h, &plan);
+    h->halvings--;
+    h->request.machine = machine;
+    TW_TRY(status);
+    if (!plan) return TW_OK;
+    h->search.n_simulated = plan->joint->search->n_simulated;
+    const tw_fused there = {.mapping = *plan->mapping, .model = plan->model};
+    TW_TRY(build_found(h, &there, &plan));
+    if (found->mapping.n_groups > 0 &&
+        price_of(h, found->cycles, found->energy_fj) <= price_of(h, plan->sum.cycles, plan->sum.energy_fj))
+        return TW_OK;
+    *found = (tw_fused){.mapping = *plan->mapping,
+                        .model = plan->model,
+                        .cycles = plan->sum.cycles,
+                        .energy_fj = plan->sum.energy_fj,
+                        .blocked = -1};
+    return TW_OK;
+}
+
+/* Whether what was found is worth small changes: it is better than layers, or may soon be, or must be there. */
+static bool is_kept(const hunt *h, const tw_fused *found)
+{
+    const tw_fused_scale *s = h->request.by.user;
+    if (found->mapping.n_groups == 0) return false;
+    return !h->apart || h->request.limits || (is_small(h) && !is_far(h, found)) ||
+           tw_fused_is_better(s, found, &h->apart->sum);
+}
+
+/* The best plan in groups on the machine at hand, with small changes; NULL: there is none. */
+static tw_status find_here(hunt *h, const tw_plan **out)
+{
+    tw_fused fused = {.blocked = -1};
+    const bool *fixed;
+    *out = NULL;
+    tw_status status = tw_fuse_find(&h->request, h->work, &fused);
+    if (status != TW_INFEASIBLE) TW_TRY(status);
+    h->blocked = fused.blocked;
+    h->search.n_simulated += fused.n_simulated;
+    TW_TRY(find_exactly(h, &fused));
+    if (h->halvings == 0) h->first = price_of(h, fused.cycles, fused.energy_fj);
+    TW_TRY(find_in_less(h, &fused));
+    if (!is_kept(h, &fused)) return TW_OK;
+    TW_TRY(build_found(h, &fused, out));
+    TW_TRY(find_fixed(h->asked, &fused.mapping, h->work->arena, &fixed));
+    return tw_joint_polish(*out, &h->request.by, fixed, h->work, out);
+}
+
+/* The search of the plan, as it ended. */
+static tw_status end_search(const hunt *h, int64_t start, const tw_plan *plan, const tw_plan **out)
+{
+    tw_joint_search *search;
+    tw_joint_plan *joint;
+    tw_plan *copy;
+    TW_ALLOC(h->work->arena, search, 1);
+    TW_ALLOC(h->work->arena, joint, 1);
+    TW_ALLOC(h->work->arena, copy, 1);
+    *search = *plan->joint->search;
+    search->seconds = tw_deadline_since(start);
+    *joint = *plan->joint;
+    joint->search = search;
+    *copy = *plan;
+    copy->joint = joint;
+    *out = copy;
+    return TW_OK;
 }
 
 tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_op *alone, const tw_work *work,
                         const tw_plan **out)
 {
-    tw_fused_scale s = tw_fused_scale_of(asked, &apart->sum);
-    const tw_fuse_request request = {.model = asked->model,
-                                     .machine = asked->machine,
-                                     .apart = apart->mapping->op,
-                                     .alone = alone,
-                                     .limits = asked->options->limits,
-                                     .by = {tw_fused_price, &s},
-                                     .n_threads = tw_search_threads(asked->options)};
-    tw_fused fused = {.blocked = -1};
-    tw_joint_search *search;
+    tw_fused_scale s = tw_fused_scale_of(asked, apart ? &apart->sum : NULL);
+    hunt h = {.asked = asked, .apart = apart, .work = work, .blocked = -1};
+    h.request = (tw_fuse_request){.model = asked->model,
+                                  .machine = asked->machine,
+                                  .apart = apart ? apart->mapping->op : NULL,
+                                  .alone = alone,
+                                  .limits = asked->options->limits,
+                                  .by = {tw_fused_price, &s},
+                                  .n_threads = tw_search_threads(asked->options)};
+    h.search = (tw_joint_search){.measure = s.measure};
+    if (apart) h.search.apart = apart->sum;
     int64_t start = tw_deadline_now();
+    const tw_plan *plan;
     *out = apart;
-    const bool *fixed;
-    tw_status status = tw_fuse_find(&request, work, &fused);
-    if (status == TW_INFEASIBLE && request.limits) return refuse(asked, &fused, alone, work);
-    if (status != TW_INFEASIBLE) TW_TRY(status);
-    TW_ALLOC(work->arena, search, 1);
-    *search = (tw_joint_search){.measure = s.measure, .apart = apart->sum, .n_simulated = fused.n_simulated};
-    TW_TRY(tw_fused_bound(asked, work->scratch, search));
-    TW_TRY(find_exactly(&request, apart, work, &fused, search));
-    bool found = fused.mapping.n_groups > 0;
-    if (!found || (!request.limits && !tw_fused_is_better(&s, &fused, &apart->sum))) return TW_OK;
-    TW_TRY(list_apart(apart, work->arena, &search->apart_op));
-    search->seconds = tw_deadline_since(start);
-    TW_TRY(build_found(asked, &fused, search, work, out));
-    TW_TRY(find_fixed(asked, &fused.mapping, work->arena, &fixed));
-    TW_TRY(tw_joint_polish(*out, &request.by, fixed, work, out));
-    return tw_joint_with_ends(*out, work, out);
+    TW_TRY(tw_fused_bound(asked, work->scratch, &h.search));
+    TW_TRY(list_apart(apart, work->arena, &h.search.apart_op));
+    TW_TRY(find_here(&h, &plan));
+    if (!plan && h.request.limits) return refuse(asked, &(tw_fused){.blocked = h.blocked}, alone, work);
+    if (!plan) return TW_OK;
+    const tw_fused found = {.cycles = plan->sum.cycles, .energy_fj = plan->sum.energy_fj};
+    if (!h.request.limits && !tw_fused_is_better(&s, &found, &apart->sum)) return TW_OK;
+    TW_TRY(end_search(&h, start, plan, &plan));
+    return tw_joint_with_ends(plan, work, out);
 }

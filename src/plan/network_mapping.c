@@ -347,3 +347,52 @@ void tw_programs_print(const tw_network_plan *plan, tw_text *out)
         tw_text_release(&text);
     }
 }
+
+/* ---- whole files ---- */
+
+tw_status tw_network_mapping_of_tree(const tw_node *root, const tw_network *net, const tw_machine *machine,
+                                     const tw_work *work, tw_network_mapping *out)
+{
+    const tw_node *programs = NULL;
+    tw_mapping *layers;
+    TW_ALLOC(work->arena, layers, 1);
+    for (const tw_node *node = root->kind == TW_NODE_MAP ? root->child : NULL; node; node = node->next)
+        if (strcmp(node->key, "programs") == 0) programs = node;
+    tw_status status = tw_mapping_of_tree(root, net->model, machine, work->arena, work->diag, layers);
+    tw_status second =
+        status == TW_OK || status == TW_ERR_INPUT ? tw_programs_read(net, machine, programs, work, out) : TW_OK;
+    out->layers = layers;
+    return status != TW_OK ? status : second;
+}
+
+/* Layers without a plan. */
+static void print_none(const tw_network_plan *plan, tw_text *text)
+{
+    for (int i = 0; i < plan->network->layers.n; i++)
+        if (!plan->plan[i] && tw_machine_computes(plan->machine, &plan->network->model->op[i]))
+            tw_text_printf(text, "  %s: none\n", plan->network->model->op[i].name);
+}
+
+tw_status tw_network_mapping_print(const tw_network_plan *plan, tw_arena *scratch, tw_text *out)
+{
+    const tw_network *net = plan->network;
+    tw_op_map *map;
+    tw_op *op;
+    int n = 0;
+    tw_arena_mark mark = tw_arena_save(scratch);
+    TW_ALLOC(scratch, map, net->layers.n + 1);
+    TW_ALLOC(scratch, op, net->layers.n + 1);
+    for (int i = 0; i < net->layers.n; i++) {
+        if (!plan->plan[i]) continue;
+        op[n] = net->model->op[i];
+        map[n++] = plan->plan[i]->mapping->op[0];
+    }
+    tw_model some = *net->model;
+    some.op = op;
+    some.n_ops = n;
+    tw_mapping_print(&(tw_mapping){n, map}, &some, plan->machine, out);
+    print_none(plan, out);
+    tw_programs_print(plan, out);
+    tw_arena_rewind(scratch, mark);
+    return out->failed ? TW_ERR_NOMEM : TW_OK;
+}

@@ -28,6 +28,12 @@ typedef struct tw_network_mapping {
     tw_program_map *program;
 } tw_network_mapping;
 
+/* A whole mapping file. What its layers are complained about is no reason to be silent about the programs. */
+TW_NODISCARD tw_status tw_network_mapping_of_tree(const tw_node *root, const tw_network *net,
+                                                  const tw_machine *machine, const tw_work *work,
+                                                  tw_network_mapping *out);
+/* The file of the plan's layers and programs. */
+TW_NODISCARD tw_status tw_network_mapping_print(const tw_network_plan *plan, tw_arena *scratch, tw_text *out);
 /* The entries of `programs`, NULL: there are none. */
 TW_NODISCARD tw_status tw_programs_read(const tw_network *net, const tw_machine *machine, const tw_node *list,
                                         const tw_work *work, tw_network_mapping *out);

@@ -96,6 +96,37 @@ while read -r i more value; do
     n=$((n + 1))
 done <list.txt
 
+# ---- a network: `eval` of the files gives what was promised, of a plan and of a mapping that was given ----
+# followed NETWORK MACHINE: every advice of asked/, by its files; how many on standard output.
+followed() {
+    python3 - "$tw" "$1" "$2" <<'EOF'
+import json, os, subprocess, sys
+tw, network, machine = sys.argv[1:]
+n = 0
+for i, r in enumerate(json.load(open("asked/plan.json"))["remedies"], 1):
+    mapping, changed = f"asked/advice/{i:02d}-mapping.yaml", f"asked/advice/{i:02d}-machine.yaml"
+    if not os.path.exists(mapping): continue
+    run = subprocess.run([tw, "eval", network, "-m", changed if os.path.exists(changed) else machine, "--mapping", mapping, "--dim=batch=1", "--json"],
+                         capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    got = json.loads(run.stdout)["totals"]["cycles"]
+    assert got == r["value"], f"{i}, {r}: promised {r['value']}, gives {got}"
+    assert r["gain"] > 0, r
+    n += 1
+print(n)
+EOF
+}
+sed 's/size: 1 MiB/size: 12 KiB/' "$source"/test/networks/slow-dram.yaml >tight.yaml
+cp "$folder"/09-network/digits.onnx .
+rm -rf asked; expect 0 plan digits.onnx -m tight.yaml --dim=batch=1 --explain -o asked
+count=$(followed digits.onnx tight.yaml) && [ "$count" -ge 5 ] || fail "of a network's plan $count advices were followed"
+n=$((n + count))
+rm -rf asked; expect 0 plan digits.onnx -m tight.yaml --dim=batch=1 --layers -o wished
+expect 0 eval digits.onnx -m tight.yaml --dim=batch=1 --mapping=wished/mapping.yaml --explain -o asked
+says out.txt "the best mappings that a search finds"
+count=$(followed digits.onnx tight.yaml) && [ "$count" -ge 2 ] || fail "of a given mapping of a network $count advices were followed"
+n=$((n + count))
+
 [ "$n" -ge 30 ] || fail "only $n advices were followed"
 echo "$n advices followed"
 exit $failed

@@ -309,7 +309,8 @@ for arguments in --dim=batch --dim==1 --dim=batch=-1 --dim=batch=x --input-shape
 done
 expect 0 plan digits.onnx -m snitch --dim=batch=1 --budget=20000 --explain -o help; says out.txt "what would help"
 valid_json help/plan.json; says help/plan.json '"remedies": ['; says help/plan.json '"layers": {'; says help/report.txt "what would help"
-expect 64 eval digits.onnx -m snitch --dim=batch=1 --mapping=help/mapping.yaml --explain; says err.txt "--explain of a given mapping"
+expect 0 eval digits.onnx -m snitch --dim=batch=1 --mapping=help/mapping.yaml --explain -o given; says out.txt "what would help"
+valid_json given/plan.json; lacks given/plan.json '"remedies": []'
 expect 64 plan matmul:4x4x4 -m snitch --strict; says err.txt "options of networks need an ONNX file"
 expect 64 plan digits.onnx --dim=batch=1; says err.txt "--machine is missing"
 

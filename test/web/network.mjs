@@ -99,6 +99,8 @@ export async function checkCompareNetworks(browser, report, reports) {
   equal(numbers, stretches.map((s) => [s.first_step, ...s.groups, ...s.cycles]), `${report.name}: stretches, in the page and by the command`);
   const totals = reports.map((r) => lib.readJson(r.folder, "plan.json").totals.cycles);
   equal([3, 4].map((i) => numbers.reduce((sum, row) => sum + row[i], 0)), totals, `${report.name}: cycles of all stretches`);
+  const scales = await page.$$eval("svg.waterfall [data-loss=cycles]", (list) => list.map((e) => e.querySelector("rect").getAttribute("width") / Number(e.dataset.value)));
+  check(scales.length === 2 && Math.abs(scales[0] / scales[1] - 1) < 1e-6, `${report.name}: both waterfalls have one scale: ${scales}`);
   check(!(await page.isVisible("table[data-table=compare-steps]")), `${report.name}: what steps take by themselves is folded`);
   await lib.picture(page, report.name);
   equal(problems, [], `${report.name}: messages`);

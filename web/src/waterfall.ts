@@ -83,7 +83,8 @@ function partText(name: string, { kind, text }: LossDoc): string {
 export function waterfall(losses: LossesDoc, width: number, clock: number | null, longest = 0): SVGSVGElement {
   const lines = linesOf(losses);
   const numbers = lines.map((line) => [lengthText(line, clock), percent(line.cycles / losses.cycles)]);
-  const [most, shares] = [0, 1].map((i) => Math.max(...numbers.map((texts) => textWidth(texts[i]))));
+  const room = longest ? [...numbers, [lengthText({ ...lines[lines.length - 1], cycles: longest }, clock), percent(0.0001)], ["", percent(0.999)]] : numbers; // one scale: the same room
+  const [most, shares] = [0, 1].map((i) => Math.max(...room.map((texts) => textWidth(texts[i]))));
   const right = width - most - shares - 2 * APART;
   const widest = Math.max(130, width * 0.42);
   const named = longest ? widest : Math.min(Math.max(...lines.map((line) => textWidth(line.text, 12, line.whole))), widest);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { INDENT = 2, SHARE = 5, NAME_MAX = 12 };
+enum { INDENT = 2, SHARE = 5, NAME_MAX = 20, ROWS_MAX = 24 };
 
 /* What takes a cell's time: these, and behind them the things that commands are about. */
 enum { RUN, SEVERAL, NO_CREDIT, NO_DATA, NO_PORT, FIRST_THING, MOST_KINDS = FIRST_THING + TW_GANTT_THINGS };
@@ -228,9 +228,9 @@ static void print_row(const tw_gantt *g, int row, tw_line *line)
     const char *name = g->cast.engine[r->engine].name;
     int at = INDENT + g->name_width + 1;
     drawing d = {.marks = marks_begins(g, r)};
-    char text[TW_GROUPED_MAX];
+    char text[NAME_MAX + 12];
     if (r->unit >= 0)
-        snprintf(text, sizeof text, "%.*s %d", NAME_MAX - 2, name, r->unit);
+        snprintf(text, sizeof text, "%.*s %d", NAME_MAX - 3, name, r->unit);
     else
         snprintf(text, sizeof text, "%.*s", NAME_MAX, name);
     tw_line_put(line, INDENT, TW_PLAIN, text);
@@ -310,9 +310,19 @@ static void print_legend(const tw_gantt *g, tw_line *line)
     tw_line_wrap(line, INDENT, TW_PLAIN, text);
 }
 
+/* Of many rows, those in which nothing runs are counted. */
 void tw_gantt_print(const tw_gantt *gantt, tw_line *line)
 {
-    for (int r = 0; r < gantt->n_rows; r++) print_row(gantt, r, line);
+    int n_empty = 0;
+    for (int r = 0; r < gantt->n_rows; r++) {
+        bool empty = gantt->n_rows > ROWS_MAX && gantt->row[r].busy == 0;
+        n_empty += empty;
+        if (!empty) print_row(gantt, r, line);
+    }
+    if (n_empty > 0) {
+        tw_line_printf(line, INDENT, TW_DIM, "%d more engines do nothing in this time", n_empty);
+        tw_line_end(line);
+    }
     print_axis(gantt, line);
     print_legend(gantt, line);
 }
