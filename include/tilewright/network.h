@@ -201,7 +201,8 @@ typedef struct tw_network_totals {
     int n_untimed;            /* steps that are not TILED                                                   */
     double seconds;           /* that the searches took                                                     */
     int n_programs, n_groups; /* parts whose steps are one program; groups of all of them                   */
-    /* Of all steps one after the other, each by the plan of its layer: what the programs were compared with. */
+    /* Of all steps one after the other, each by the plan of its layer: what the programs were compared with. 0: steps
+     * of programs have none. */
     int64_t layers_cycles, layers_energy_fj;
     double layers_bound;
 } tw_network_totals;

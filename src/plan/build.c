@@ -87,6 +87,15 @@ tw_status tw_machine_suits(const tw_model *model, const tw_machine *machine, tw_
     if (platform && tw_platform_needs_groups(platform, &what, &loc))
         return tw_diag_error(diag, loc, "%s '%s' needs a mapping with 'groups'",
                              platform->n_ports > 0 ? "port" : "private memory", what);
+    for (int i = 0; platform && i < model->n_ops; i++) {
+        const tw_op *op = &model->op[i];
+        int other = tw_machine_computes(machine, op) ? -1 : tw_platform_find_computing(platform, op);
+        if (other >= 0)
+            return tw_diag_error(diag, op->loc, "engine '%s' of '%s' does not compute '%s', '%s' does: %s",
+                                 machine->engine[machine->compute].name, machine->name,
+                                 tw_compute_name(op->compute), platform->engine[platform->view[other].engine].name,
+                                 "several engines work together in groups alone");
+    }
     for (int i = 0; i < model->n_ops; i++) TW_TRY(tw_machine_check_op(machine, &model->op[i], diag));
     return TW_OK;
 }

@@ -232,13 +232,14 @@ static tw_status explain_none(const tw_request *asked, int64_t start, tw_diag *d
                               machine->name);
 }
 
-/* Ports and private memories are known to groups alone. */
+/* Ports, private memories and a second compute engine are known to groups alone. */
 static tw_status find_groups_alone(const tw_request *asked, int64_t start, const tw_work *work, const tw_plan **out)
 {
     *out = NULL;
     tw_status status = find_groups(asked, start, work, out);
     if (status == TW_OK && *out) return TW_OK;
-    return status == TW_OK || status == TW_INFEASIBLE ? explain_none(asked, start, work->diag) : status;
+    bool said = tw_limits_have_groups(asked->options->limits);
+    return (status == TW_OK || status == TW_INFEASIBLE) && !said ? explain_none(asked, start, work->diag) : status;
 }
 
 /* The model as it is. */
@@ -253,14 +254,15 @@ static tw_status find_plan(const tw_request *asked, const tw_work *work, const t
     tw_mapping *mapping;
     int64_t start = tw_deadline_now();
     TW_ALLOC(work->arena, mapping, 1);
-    if (tw_limits_have_groups(asked->options->limits))
+    if (tw_limits_have_groups(asked->options->limits)) /* then groups suit the request */
         TW_TRY(tw_fused_check(asked->options, asked->machine, asked->options->limits->groups.group[0].loc,
                               work->diag));
     TW_TRY(tw_maps_begin(model, asked->machine, of_ops.limits, work->arena, &h.map));
     TW_ALLOC(work->scratch, h.found, model->n_ops);
     TW_ALLOC(work->scratch, h.result, model->n_ops);
     *mapping = (tw_mapping){model->n_ops, h.map};
-    if (tw_several_is_needed(asked) && tw_several_is_asked(asked))
+    bool given = tw_limits_have_groups(asked->options->limits);
+    if (tw_several_is_needed(asked) && (given || tw_several_is_asked(asked)))
         return find_groups_alone(asked, start, work, out);
     TW_TRY(tw_machine_suits(model, asked->machine, work->diag));
     if (!of_ops.limits) TW_TRY(tw_groups_repeated(model, h.map, true, work, &h.like));

@@ -146,7 +146,7 @@ static tw_status list_apart(const tw_plan *apart, tw_arena *arena, const tw_summ
 {
     tw_summary *each;
     *out = NULL;
-    if (!apart->op) return TW_OK;
+    if (!apart || !apart->op) return TW_OK;
     TW_ALLOC(arena, each, apart->model->n_ops + 1);
     for (int i = 0; i < apart->model->n_ops; i++) each[i] = apart->op[i].timeline.sum;
     *out = each;
@@ -179,7 +179,7 @@ static double price_of(const hunt *h, int64_t cycles, int64_t energy_fj)
  * the answer. */
 static tw_status find_exactly(hunt *h, tw_fused *found)
 {
-    double known = price_of(h, h->apart->sum.cycles, h->apart->sum.energy_fj);
+    double known = h->apart ? price_of(h, h->apart->sum.cycles, h->apart->sum.energy_fj) : (double)INFINITY;
     tw_exact exact;
     bool any = found->mapping.n_groups > 0;
     if (any) known = fmin(known, price_of(h, found->cycles, found->energy_fj));
@@ -261,7 +261,8 @@ static bool is_kept(const hunt *h, const tw_fused *found)
 {
     const tw_fused_scale *s = h->request.by.user;
     if (found->mapping.n_groups == 0) return false;
-    return h->request.limits || (is_small(h) && !is_far(h, found)) || tw_fused_is_better(s, found, &h->apart->sum);
+    return !h->apart || h->request.limits || (is_small(h) && !is_far(h, found)) ||
+           tw_fused_is_better(s, found, &h->apart->sum);
 }
 
 /* The best plan in groups on the machine at hand, with small changes; NULL: there is none. */
@@ -305,16 +306,17 @@ static tw_status end_search(const hunt *h, int64_t start, const tw_plan *plan, c
 tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_op *alone, const tw_work *work,
                         const tw_plan **out)
 {
-    tw_fused_scale s = tw_fused_scale_of(asked, &apart->sum);
+    tw_fused_scale s = tw_fused_scale_of(asked, apart ? &apart->sum : NULL);
     hunt h = {.asked = asked, .apart = apart, .work = work, .blocked = -1};
     h.request = (tw_fuse_request){.model = asked->model,
                                   .machine = asked->machine,
-                                  .apart = apart->mapping->op,
+                                  .apart = apart ? apart->mapping->op : NULL,
                                   .alone = alone,
                                   .limits = asked->options->limits,
                                   .by = {tw_fused_price, &s},
                                   .n_threads = tw_search_threads(asked->options)};
-    h.search = (tw_joint_search){.measure = s.measure, .apart = apart->sum};
+    h.search = (tw_joint_search){.measure = s.measure};
+    if (apart) h.search.apart = apart->sum;
     int64_t start = tw_deadline_now();
     const tw_plan *plan;
     *out = apart;

@@ -23,7 +23,7 @@ double tw_fused_price(const void *scale, double cycles, double energy_fj);
 /* What counts in the end: the first objective itself, then the time, then the energy. */
 bool tw_fused_is_better(const tw_fused_scale *s, const tw_fused *fused, const tw_summary *apart);
 /* `apart` is the plan of the same request, of operators that look like `alone` (fuse.h) or, if that is NULL, as in the model; *out is the
- * better one or, where limits give groups, the one in groups. Of `apart` the mapping and the sums are read alone. */
+ * better one or, where limits give groups, the one in groups. Of `apart` the mapping and the sums are read alone; NULL: there is none. */
 TW_NODISCARD tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_op *alone,
                                      const tw_work *work, const tw_plan **out);
 /* Writes what no plan of the model on the machine can be below, if that is known. */

@@ -52,12 +52,14 @@ static bool makes_whole(const tw_model *graph, int step, const int *n_writers)
     return root_of(graph, tensor) == tensor && n_writers[tensor] == 1;
 }
 
-/* Layers by themselves have no plan on such a machine: all steps go into programs. */
-static bool needs_groups(const tw_network_plan *plan)
+/* Whether the step by itself has no plan: layers have none on such a machine, or the engine that runs layers leaves the step to
+ * another one. It goes into a program. */
+static bool needs_groups(const tw_machine *machine, const tw_op *step)
 {
     const char *ignored;
     tw_loc loc;
-    return plan->machine->platform && tw_platform_needs_groups(plan->machine->platform, &ignored, &loc);
+    return machine->platform && tw_platform_find_computing(machine->platform, step) >= 0 &&
+           (tw_platform_needs_groups(machine->platform, &ignored, &loc) || !tw_machine_computes(machine, step));
 }
 
 static bool can_join(const tw_network_plan *plan, int step, const int *n_writers)
@@ -66,8 +68,9 @@ static bool can_join(const tw_network_plan *plan, int step, const int *n_writers
     const tw_op *op = &net->lowered->graph.op[step];
     return op->kind == TW_OP_DESCRIBED && !op->from.in_branch && op->from.plain &&
            ((plan->plan && plan->plan[net->layers.of[step]]) ||
-            ((!plan->plan || needs_groups(plan)) && plan->machine->platform &&
-             tw_platform_find_computing(plan->machine->platform, op) >= 0)) &&
+            (!plan->plan && plan->machine->platform &&
+             tw_platform_find_computing(plan->machine->platform, op) >= 0) ||
+            needs_groups(plan->machine, op)) &&
            sees_whole_tensors(op) && sees_whole_tensors(op->from.plain) &&
            makes_whole(&net->lowered->graph, step, n_writers);
 }
@@ -286,6 +289,7 @@ tw_status tw_stretch_build(const tw_network *net, const tw_work *work, tw_stretc
 /* Whether all its steps have plans of their own. */
 static bool has_layers(const tw_network_plan *plan, const tw_stretch *s)
 {
+    if (!plan->plan) return false;
     for (int i = s->first; i < s->first + s->n; i++)
         if (!plan->plan[plan->network->layers.of[i]]) return false;
     return true;
@@ -316,7 +320,7 @@ static tw_status each_of(const tw_network_plan *plan, const tw_stretch *s, tw_ar
 static tw_status plan_on_cores(const tw_network_plan *plan, const tw_request *asked, const tw_stretch *s,
                                const tw_work *work, const tw_plan **out)
 {
-    bool layers = !needs_groups(plan);
+    bool layers = has_layers(plan, s);
     tw_plan apart = {.model = asked->model, .machine = plan->machine};
     if (layers) apart.sum = sum_of(plan, s);
     tw_status status = tw_several_find(asked, layers ? &apart : NULL, work, out);
@@ -394,7 +398,8 @@ static tw_status add_part(const tw_network_plan *plan, const tw_search_options *
     tw_stretch *s = &all->stretch[all->n];
     *part = (tw_network_part){.first_step = s->first, .n_steps = (int)tw_max(1, s->n)};
     bool given = tw_limits_have_groups(options->limits);
-    if (s->n < (needs_groups(plan) || given ? 1 : 2)) return TW_OK;
+    bool alone = s->n == 1 && needs_groups(plan->machine, &plan->network->lowered->graph.op[s->first]);
+    if (s->n < (alone || given ? 1 : 2)) return TW_OK;
     if (tw_deadline_is_over(work->diag->deadline) && !given) return TW_OK;
     tw_search_options own;
     tw_limits limits;

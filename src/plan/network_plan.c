@@ -460,7 +460,11 @@ static tw_network_totals totals_of(const tw_network_plan *plan, double seconds)
     sum.layers_cycles = sum.cycles;
     sum.layers_energy_fj = sum.energy_fj;
     sum.layers_bound = sum.bound;
+    int n_refused = sum.n_refused;
     for (int i = 0; i < plan->n_parts; i++) join_part(plan, &plan->part[i], &sum);
+    if (sum.n_refused <
+        n_refused) /* programs have steps that have no layer: what the others take is not what all would */
+        sum.layers_cycles = sum.layers_energy_fj = 0, sum.layers_bound = 0;
     return sum;
 }
 

@@ -17,11 +17,22 @@ bool tw_several_is_asked(const tw_request *asked)
            (platform->n_cores > 1 || tw_several_is_needed(asked));
 }
 
+/* Whether the engine that operators one by one run on leaves one of them to another engine of the machine. */
+static bool has_several_engines(const tw_request *asked)
+{
+    for (int i = 0; i < asked->model->n_ops; i++)
+        if (!tw_machine_computes(asked->machine, &asked->model->op[i]) &&
+            tw_platform_find_computing(asked->machine->platform, &asked->model->op[i]) >= 0)
+            return true;
+    return false;
+}
+
 bool tw_several_is_needed(const tw_request *asked)
 {
     const char *ignored;
     tw_loc loc;
-    return asked->machine->platform && tw_platform_needs_groups(asked->machine->platform, &ignored, &loc);
+    return asked->machine->platform &&
+           (tw_platform_needs_groups(asked->machine->platform, &ignored, &loc) || has_several_engines(asked));
 }
 
 tw_status tw_several_bound(const tw_request *asked, tw_arena *scratch, tw_joint_search *search)

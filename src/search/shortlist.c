@@ -302,14 +302,38 @@ static int64_t slid_sweep(const cook *c, int t, int o, int slide)
     return sweep_of(c, o, n_tiles, len);
 }
 
+/* Whether the tiles of level t of the operand are one sweep along loop l: no other loop of its own is cut, nor is l outside. */
+static bool sweeps_once(const cook *c, int t, int o, int l)
+{
+    for (unsigned rest = c->s->loops[o]; rest; rest &= rest - 1) {
+        int k = __builtin_ctz(rest);
+        if ((k != l && c->trips[t][k] > 1) || (t > 0 && c->trips[0][k] > 1)) return false;
+    }
+    return true;
+}
+
+/* Loops along which windows of the operand are weighed that slide from tile to tile of level t, as a mask. How long a sweep waits that
+ * begins behind stores is not estimated well enough: in a queue for both ways there has to be one sweep. */
+static unsigned slides_along(const cook *c, int t, int o)
+{
+    unsigned loops = 0;
+    for (int m = 1; m < c->s->machine->n_memories; m++) {
+        if (c->f->grain[m] != t || !c->s->slides[m][o]) continue;
+        bool both = c->s->machine->engine[c->s->mover[m][o]].carries == TW_BOTH_WAYS;
+        for (unsigned rest = c->s->slides[m][o]; rest; rest &= rest - 1) {
+            int l = __builtin_ctz(rest);
+            if (c->trips[t][l] > 1 && (!both || sweeps_once(c, t, o, l))) loops |= 1u << l;
+        }
+    }
+    return loops;
+}
+
 /* What slides brings least. */
 static int64_t fresh_of(const cook *c, int t, int o)
 {
-    unsigned slides = 0;
     int64_t least = c->sweep[t][o];
-    for (int m = 1; m < c->s->machine->n_memories; m++)
-        if (c->f->grain[m] == t) slides |= c->s->slides[m][o];
-    for (; slides; slides &= slides - 1) least = tw_min(least, slid_sweep(c, t, o, __builtin_ctz(slides)));
+    for (unsigned slides = slides_along(c, t, o); slides; slides &= slides - 1)
+        least = tw_min(least, slid_sweep(c, t, o, __builtin_ctz(slides)));
     return least;
 }
 
@@ -490,6 +514,7 @@ typedef struct burden { /* of a nest */
     int64_t waits;  /* cycles in which the array waits for its only buffer of sums, */
     int64_t sweeps; /* and for the first rows of windows that slide                 */
     bool slides;    /* some window does                                             */
+    bool restarts;  /* and begins again behind stores, in the queue of a mover that carries both ways */
     int64_t sums[TW_MAX_MEMORIES];
     residency kept[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* inputs */
 } burden;
@@ -523,14 +548,18 @@ static void keep_sums(cook *c, const nest *n, int m, int64_t *room, burden *w)
     load(c, &w->busy, m, output, (tw_load){stores, c->sweep[t][output]}, false);
 }
 
-/* A sweep of a window begins when all of the last one is free: its first rows come while nothing runs. */
+/* A sweep of a window begins when all of the last one is free: its first rows come while nothing runs. In a queue for both ways, where
+ * only single sweeps are weighed, loads are all alike, and the first one is longer than they are. */
 static void await_sweeps(const cook *c, int m, int o, burden *w)
 {
     int t = c->f->grain[m];
     const residency *s = &w->kept[m][o];
-    int64_t sweeps = s->transfers / tw_max(1, c->trips[t][s->slide]);
+    int64_t sweeps = s->transfers / tw_max(1, c->trips[t][s->slide]), first = tile_cycles(c, m, o);
+    bool both = c->s->machine->engine[c->s->mover[m][o]].carries == TW_BOTH_WAYS;
+    int64_t alike = both ? (int64_t)transfer_of(c, m, o, s->transfers, s->moved, true) : first;
     w->slides = true;
-    w->sweeps = tw_sat_add(w->sweeps, tw_sat_mul(tw_max(0, sweeps - 1), tile_cycles(c, m, o)));
+    w->restarts |= both && sweeps > 1;
+    w->sweeps = tw_sat_add(w->sweeps, tw_sat_mul(tw_max(0, sweeps - 1), first) + tw_max(0, first - alike));
 }
 
 /* Chooses what the memories keep; false: it does not fit. */
@@ -761,7 +790,7 @@ static void weigh_kept(cook *c, bool slides)
     c->slides = slides;
     c->shortlist->n_weighed++;
     c->left -= played_of(c->shortlist) < c->shortlist->most_played ? 1 : c->left;
-    if (!keep_most(c, &n, &w) || w.slides != slides) return;
+    if (!keep_most(c, &n, &w) || w.slides != slides || w.restarts) return;
     int64_t cycles = flowing(c, &n, &w), longer = c->execs / c->shortlist->execs;
     for (int m = 1; m < machine->n_memories && is_wanted(c, cycles, c->execs, &w.busy); m++) {
         int64_t queued = queue_cycles(c, &n, m, &w);
@@ -780,8 +809,11 @@ static void weigh_kept(cook *c, bool slides)
 /* Whole tiles and windows that slide: what moves less may wait more. */
 static void weigh(cook *c)
 {
+    unsigned slides = 0;
+    for (int t = 0; t < c->f->n_tiled && c->windowed; t++)
+        for (int o = 0; o < tw_op_output(c->s->op); o++) slides |= slides_along(c, t, o);
     weigh_kept(c, false);
-    if (c->windowed) weigh_kept(c, true);
+    if (slides) weigh_kept(c, true);
 }
 
 /* ---- orders and sizes ---- */
@@ -1175,13 +1207,12 @@ bool tw_shortlist_doubt(tw_shortlist *shortlist, const tw_goal_value *best)
     return true;
 }
 
-/* Whether windows of an operand may slide behind a mover of its own direction: what slides behind stores is not estimated well
- * enough, a sweep that begins waits for them. */
+/* Whether windows of an operand may slide. */
 static bool may_slide(const tw_space *s)
 {
     for (int m = 1; m < s->machine->n_memories; m++)
         for (int o = 0; o < tw_op_output(s->op); o++)
-            if (s->slides[m][o] && s->machine->engine[s->mover[m][o]].carries != TW_BOTH_WAYS) return true;
+            if (s->slides[m][o]) return true;
     return false;
 }
 

@@ -25,8 +25,10 @@ typedef struct tw_test_case {
 } tw_test_case;
 void tw_test_register(tw_test_case *test);
 uint64_t tw_test_seed(void);
-/* Tests that take long make fewer rounds, a tenth, when every memory access is watched. */
+/* Of n random cases those that are run: TW_ROUNDS per cent. Not given, half of them, and a tenth when every memory access is watched; `make rounds` runs all. */
 int tw_test_rounds(int n);
+/* Of a list of n, or of work that is allowed: all of it, and a tenth when every memory access is watched. */
+int tw_test_part(int n);
 /* Uniform in lo..hi, both included. */
 int64_t tw_test_pick(uint64_t *state, int64_t lo, int64_t hi);
 /* The folder of another team's data beside the project, or NULL: skip the test then. */

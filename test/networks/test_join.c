@@ -748,7 +748,7 @@ TEST(real_networks_in_groups_are_much_faster_behind_a_slow_link)
 {
     static const char *const file[] = {"zigzag/workload/resnet18.onnx", "zigzag/workload/mobilenetv2.onnx",
                                        "stream/examples/workload/fsrcnn.onnx"};
-    int n = tw_test_rounds((int)(sizeof file / sizeof *file));
+    int n = tw_test_part((int)(sizeof file / sizeof *file));
     for (int i = 0; i < n; i++) {
         tw_context *ctx = tw_context_new();
         both b = plan_shared(ctx, file[i], slow_large);

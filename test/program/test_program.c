@@ -58,7 +58,7 @@ TEST(operators_of_every_kind_run_on_every_built_in_machine)
             const tw_model *model;
             const tw_machine *machine;
             const tw_plan *plan;
-            tw_search_options some = {.budget = tw_test_rounds(300000)};
+            tw_search_options some = {.budget = tw_test_part(300000)};
             CHECK_EQ(tw_model_open(ctx, workload[w], &model), TW_OK);
             CHECK_EQ(tw_machine_open(ctx, tw_machine_builtin_name(m), &machine), TW_OK);
             if (machine->platform && machine->platform->n_cores > 1) { /* no operator has it alone */

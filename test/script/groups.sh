@@ -100,25 +100,47 @@ shows 17-attention "$source"/examples/17-attention/workload.yaml "total" "rescal
 
 # ---- some groups are given: the search finds the others, and keeps to these ----
 fused=("$source"/examples/13-fused-convolutions/workload.yaml -m "$source"/examples/13-fused-convolutions/machine.yaml)
-expect 0 plan "${fused[@]}" --budget=500000 -o free
+expect 0 plan "${fused[@]}" --budget=100000 -o free
 cycles_of() { sed -nE "s/^  time +([0-9']+) cycles.*/\1/p" "$1" | tr -d "'"; }
 best=$(cycles_of out.txt)
 says free/mapping.yaml "groups:"
-expect 0 plan "${fused[@]}" --budget=500000 -o free-again; says err.txt "from the cache"
+expect 0 plan "${fused[@]}" --budget=100000 -o free-again; says err.txt "from the cache"
 diff -r free free-again >&2 || fail "a plan in groups from the cache is another one"
-expect 0 plan "${fused[@]}" --budget=500000 -o free-again --objective=energy; lacks err.txt "from the cache" # another question
+expect 0 plan "${fused[@]}" --budget=100000 -o free-again --objective=energy; lacks err.txt "from the cache" # another question
 for op in $(sed -nE 's/.*name: ([a-z0-9]+), op.*/\1/p' "${fused[0]}"); do
     echo "groups: [{ops: [$op]}]" >wish.yaml
-    expect 0 plan "${fused[@]}" --budget=500000 --mapping=wish.yaml -o wished
+    expect 0 plan "${fused[@]}" --budget=100000 --mapping=wish.yaml -o wished
     says wished/mapping.yaml "ops: [$op]"
     [ "$(cycles_of out.txt)" -ge "$best" ] || fail "with $op alone it takes $(cycles_of out.txt) cycles, less than the best, $best"
 done
-expect 0 plan "${fused[@]}" --budget=500000 --mapping=free/mapping.yaml -o kept
+expect 0 plan "${fused[@]}" --budget=100000 --mapping=free/mapping.yaml -o kept
 grep -q '^groups:' free/mapping.yaml && { cmp free/mapping.yaml kept/mapping.yaml || fail "groups that are given are changed"; }
 echo 'groups: [{ops: [conv1]}]' >wish.yaml
-expect 2 plan "${fused[@]}" --budget=500000 --mapping=wish.yaml --layers; says err.txt "wish.yaml:1:10: error: groups are given, and a plan layer by layer (--layers) has none"
+expect 2 plan "${fused[@]}" --budget=100000 --mapping=wish.yaml --layers; says err.txt "wish.yaml:1:10: error: groups are given, and a plan layer by layer (--layers) has none"
 expect 2 plan "$source"/examples/11-two-cores/workload.yaml -m "$source"/examples/11-two-cores/machine.yaml --mapping=wish.yaml
 says err.txt "wish.yaml:1:1: error: on several cores a search does not complete groups that are given: give all of them to 'eval'"
+
+# An array and a vector unit: operators that the first engine leaves to the other one are planned, in groups alone.
+both=("$source"/examples/14-array-and-vector/workload.yaml -m "$source"/examples/14-array-and-vector/machine.yaml)
+expect 0 plan "${both[@]}" -o both; says out.txt "executed, equal to direct evaluation"; says both/mapping.yaml "gelu: vector"
+by_hand=$(number 14-array-and-vector/plan.json cycles) planned=$(number both/plan.json cycles)
+[ "$planned" -le "$by_hand" ] || fail "planned: $planned cycles, by hand: $by_hand"
+expect 0 eval "${both[@]}" --mapping=both/mapping.yaml -o both-again
+[ "$(number both-again/plan.json cycles)" = "$planned" ] || fail "eval of the plan's own mapping takes other cycles"
+echo 'groups: [{ops: [gelu]}]' >wish.yaml
+expect 0 plan "${both[@]}" --mapping=wish.yaml -o both-apart; says both-apart/mapping.yaml "ops: [gelu]"; says out.txt "executed, equal to"
+[ "$(number both-apart/plan.json cycles)" -ge "$planned" ] || fail "with gelu alone it takes fewer cycles than the best"
+echo 'groups: [{ops: [product, gelu], levels: [{at: l1, sizes: {m: 128}}]}]' >wish.yaml
+expect 1 plan "${both[@]}" --mapping=wish.yaml; says err.txt "wish.yaml:1:10: infeasible: memory 'l1' is short by 229376"
+for option in --layers --objective=peak:l1; do
+    expect 2 plan "${both[@]}" $option
+    says err.txt "workload.yaml:5:5: error: engine 'array' of 'array-and-vector' does not compute 'map', 'vector' does: several engines work together in groups alone"
+done
+expect 0 plan "$source"/test/networks/blaze.onnx -m "${both[2]}" --budget=2000 -o both-net
+says out.txt "cycles for all 88 steps"; says out.txt "verified    checked"; lacks out.txt "no plan for"; lacks out.txt "as fast as layer by layer"
+grep -q 'add: vector' both-net/mapping.yaml || fail "no sum of the network runs on the vector unit"
+expect 0 eval "$source"/test/networks/blaze.onnx -m "${both[2]}" --mapping=both-net/mapping.yaml -o both-net-again
+[ "$(number both-net-again/plan.json cycles)" = "$(number both-net/plan.json cycles)" ] || fail "eval of the network's own mapping takes other cycles"
 
 # Plans of different kinds compare by what both have.
 expect 0 eval matmul:128x128x128,dtype=i8 -m kpu --mapping="$source"/examples/06-kpu/mapping.yaml -q -o kpu

@@ -202,7 +202,7 @@ TEST(no_objective_of_a_layer_is_beaten_by_the_plan_of_another_one)
     static const char *const machine[] = {"tpu-like", "gemmini-like", "ethos-u55-like", "kpu"};
     static const char *const workload[] = {"conv:96x14x14,out=576,kernel=1" I8, "dwconv:96x28x28,kernel=3,pad=1" I8,
                                            "conv:128x28x28,out=256,kernel=3,pad=1,stride=2" I8};
-    int n = tw_test_rounds((int)(TW_COUNT(machine) * TW_COUNT(workload)));
+    int n = tw_test_part((int)(TW_COUNT(machine) * TW_COUNT(workload)));
     const tw_search_options effort = {.budget = 2000000};
     for (int i = 0; i < n; i++)
         CHECK(is_never_beaten(workload[(size_t)i % TW_COUNT(workload)], machine[(size_t)i / TW_COUNT(workload)],
@@ -214,9 +214,15 @@ TEST(no_objective_of_a_layer_of_a_network_is_beaten_by_the_plan_of_another_one)
 {
     static const char *const workload[] = {"conv:64x56x56,out=128,kernel=3,pad=1,stride=2" I8,
                                            "conv:128x28x28,out=128,kernel=3,pad=1" I8,
-                                           "conv:256x14x14,out=256,kernel=3,pad=1" I8};
+                                           "conv:256x14x14,out=256,kernel=3,pad=1" I8,
+                                           "conv:256x14x14,out=512,kernel=1,stride=2",
+                                           "conv:96x14x14,out=576,kernel=1",
+                                           "dwconv:144x56x56,kernel=3,pad=1" I8,
+                                           "dwconv:384x14x14,kernel=3,pad=1",
+                                           "conv:3x64x64,out=24,kernel=5,stride=2,pad=2",
+                                           "matmul:1x1000x1280"};
     const tw_search_options effort = {
         .budget = 1000000, .patience = 120000, .gap = 0.0099, .space = TW_SPACE_WINDOWS};
-    int n = tw_test_rounds((int)TW_COUNT(workload));
+    int n = tw_test_part((int)TW_COUNT(workload));
     for (int i = 0; i < n; i++) CHECK(is_never_beaten(workload[i], "kpu", &effort));
 }

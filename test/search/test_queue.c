@@ -138,6 +138,38 @@ TEST(no_mapping_of_a_grid_beats_the_search_where_loads_and_stores_share_a_queue)
 }
 
 TEST(nor_where_nothing_is_fetched_ahead) { search_beats_the_grid(""); }
+
+/* Cycles with little work; `given`: a partial mapping, or a whole one. */
+static int64_t found_with(const char *spec, const char *given)
+{
+    char text[800];
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_limits *limits;
+    const tw_plan *plan;
+    snprintf(text, sizeof text, QUEUE, ", prefetch: all");
+    CHECK_EQ(tw_model_open(ctx, spec, &model), TW_OK);
+    CHECK_EQ(tw_machine_parse(ctx, "machine", text, &machine), TW_OK);
+    CHECK_EQ(tw_limits_parse(ctx, model, machine, "limits", given, &limits), TW_OK);
+    tw_search_options options = {.budget = 2000000, .n_threads = 1, .limits = limits};
+    CHECK_EQ(tw_plan_search(ctx, model, machine, &options, &plan), TW_OK);
+    int64_t cycles = tw_plan_summary(plan)->cycles;
+    tw_context_free(ctx);
+    return cycles;
+}
+
+/* A row at a time with a window that slides is best here: sums take four bytes each, so that whatever brings rows twice is slower. */
+TEST(one_sweep_of_a_window_is_found_where_loads_and_stores_share_a_queue)
+{
+    static const char spec[] = "conv:64x56x56,out=64,kernel=3,pad=1,dtype=i8";
+    int64_t rows =
+        found_with(spec, "mapping: {conv: {levels: [{at: sram, sizes: {oy: 1}, tiles: {oc: 1, ox: 1, ic: 1, ky: 1, "
+                         "kx: 1}, slide: {ifm: oy}, unroll: [oc, ic]}]}}\n");
+    int64_t found = found_with(spec, "mapping: {conv: {levels: []}}\n");
+    if (found > rows) fprintf(stderr, "found %" PRId64 ", rows take %" PRId64 "\n", found, rows);
+    CHECK(found <= rows);
+}
 TEST(nor_with_several_queues) { search_beats_the_grid(", prefetch: all, count: 2"); }
 
 /* ---- the queue itself ---- */

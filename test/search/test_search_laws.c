@@ -506,7 +506,7 @@ TEST(threads_that_work_side_by_side_for_long_change_nothing)
         snprintf(p.c.machine, sizeof p.c.machine, "%s\n", row[i].machine);
         CHECK_EQ(tw_model_open(p.ctx, row[i].workload, &p.model), TW_OK);
         CHECK_EQ(tw_machine_open(p.ctx, row[i].machine, &p.machine), TW_OK);
-        tw_search_options options = {.budget = tw_test_rounds(row[i].budget) / SLOWER,
+        tw_search_options options = {.budget = tw_test_part(row[i].budget) / SLOWER,
                                      .space = row[i].space,
                                      .gap = row[i].gap,
                                      .n_threads = 1,
