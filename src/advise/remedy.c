@@ -332,7 +332,7 @@ static tw_status try_limit(trial *t, int op, int level, int operand)
 static tw_status try_buffers(trial *t)
 {
     const tw_limits *limits = t->asker.options.limits;
-    if (t->asker.options.max_buffers > 0 && t->asker.options.space == TW_SPACE_ALL) {
+    if (t->asker.options.max_buffers > 0 && t->asker.options.space != TW_SPACE_NOTES) {
         tw_search_options options = t->asker.options;
         options.max_buffers++;
         const char *text = tw_arena_printf(t->arena, "%" PRId64 " of each operand, not %" PRId64,

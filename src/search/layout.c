@@ -55,7 +55,8 @@ bool tw_layout_helps(const tw_space *s, double undivided)
     static const double worth = 1.1; /* less is not worth a frame */
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
     double units = 1, points = 1, rest = 1;
-    if (mac->unrolls_whole || mac->cost.array.n_dims < 2 || mac->cost.array.stationary || s->rules->nests)
+    if (!s->divides || mac->unrolls_whole || mac->cost.array.n_dims < 2 || mac->cost.array.stationary ||
+        s->rules->nests)
         return false;
     for (int d = 0; d < mac->cost.array.n_dims; d++) units *= (double)mac->cost.array.size[d];
     for (int l = 0; l < s->op->n_loops; l++)

@@ -13,7 +13,7 @@
 #define TW_SEARCH_LAYOUT_H
 #include "search/spread.h"
 
-/* Whether loops of the operator may be divided over the array, and lie over it badly if they are not. */
+/* Whether loops of the operator may be divided over the array in this space, and lie over it badly if they are not. */
 bool tw_layout_helps(const tw_space *space, double undivided);
 /* The joined frame's spread: all loops that may lie over the array, over its one dimension. */
 tw_spread tw_layout_joined(const tw_space *space);

@@ -150,7 +150,8 @@ static tw_status refuse(const tw_space *s, const tw_search_options *options, con
  * mappings that do not. TW_SPACE_ALL: none. */
 static tw_space_name smaller_of(const tw_space *s, const tw_search_options *options)
 {
-    if (options->space != TW_SPACE_ALL || options->exhaustive) return TW_SPACE_ALL;
+    bool all = options->space == TW_SPACE_ALL || options->space == TW_SPACE_DIVIDED;
+    if (!all || options->exhaustive) return TW_SPACE_ALL;
     if (s->rules->notes) return TW_SPACE_NOTES;
     return tw_op_windows(s->op) ? TW_SPACE_WINDOWS : TW_SPACE_ALL;
 }
@@ -744,8 +745,10 @@ tw_status tw_search_floor(const tw_search *search, tw_arena *arena, tw_diag *dia
 
 const char *tw_space_word(tw_space_name space)
 {
-    static const char *const word[] = {
-        [TW_SPACE_ALL] = "all", [TW_SPACE_NOTES] = "notes", [TW_SPACE_WINDOWS] = "windows"};
+    static const char *const word[] = {[TW_SPACE_ALL] = "all",
+                                       [TW_SPACE_NOTES] = "notes",
+                                       [TW_SPACE_WINDOWS] = "windows",
+                                       [TW_SPACE_DIVIDED] = "divided"};
     return word[space];
 }
 
@@ -754,7 +757,8 @@ const char *tw_space_meaning(tw_space_name space)
     static const char *const meaning[] = {
         [TW_SPACE_ALL] = "everything that a mapping may choose",
         [TW_SPACE_NOTES] = "the tick machine's family: few executions, one or two buffers",
-        [TW_SPACE_WINDOWS] = "everything that a mapping may choose, but windows stay whole"};
+        [TW_SPACE_WINDOWS] = "everything that a mapping may choose, but windows stay whole",
+        [TW_SPACE_DIVIDED] = "everything that a mapping may choose, and loops divided over an array"};
     return meaning[space];
 }
 

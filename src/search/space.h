@@ -81,6 +81,7 @@ typedef struct tw_space {
     const tw_discipline *discipline; /* of the machine */
     const tw_search_rules *rules;
     bool notes;
+    bool divides;      /* loops may be divided over an array, see layout.h */
     unsigned resident; /* bit o: operand o neither comes nor goes, see tw_op_map.fused            */
     unsigned clipped;  /* tw_op_clipped                                                          */
     bool

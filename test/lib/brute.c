@@ -448,7 +448,7 @@ static tw_op_map one_tile(const tw_op *op, int n_levels)
 /* The space of a search where that divides loops, NULL: it does not. */
 static const tw_space *joined_of(const walk *w)
 {
-    tw_search_options options = {.space = TW_SPACE_ALL};
+    tw_search_options options = {.space = TW_SPACE_DIVIDED};
     tw_space *space = TW_NEW(w->scratch, tw_space, 1);
     tw_problem problem = {w->space->model, w->space->op, w->machine};
     tw_diag muted = {.muted = true};
@@ -473,7 +473,7 @@ static walk walk_of(const brute_space *space)
     for (int m = 1; m < space->machine->n_memories; m++) machine[1].memory[m].size = TW_UNLIMITED;
     w.machine = &machine[0];
     w.roomy = &machine[1];
-    w.joined = joined_of(&w);
+    w.joined = space->divided ? joined_of(&w) : NULL;
     assert(space->model->n_ops <= BRUTE_MAX_OPS);
     w.map.n_levels = space->machine->n_memories - 1;
     w.map.fused = fusion.before;

@@ -42,6 +42,7 @@ typedef struct brute_space {
     bool alone; /* instead: operator `op` of the model, whatever the others take of the memories; */
     int op;
     unsigned fused; /* bit i: operator i is fused with the one before it                              */
+    bool divided;   /* loops may be divided over several dimensions of an array, where the search does so */
 } brute_space;
 
 /* A mapping that fits and runs, and what it costs. */

@@ -45,6 +45,7 @@ typedef struct trial { /* one operator, perhaps with others fused behind it, and
     const tw_machine *machine;
     unsigned windows; /* loops that shift one            */
     bool packed;      /* where buffers go, a packer says */
+    bool divided;     /* over an array: loops may be     */
     brute_table table;
     brute_answer answer; /* to what is asked */
     int64_t n_asked;
@@ -351,7 +352,9 @@ static void open_trial(trial *t)
     t->windows = brute_windows_of(&t->model->op[0]);
     for (int m = 1; m < t->machine->n_memories; m++)
         t->packed |= t->machine->memory[m].placement == TW_PLACE_LIFETIME;
-    brute_table_fill(&(brute_space){t->model, t->machine, t->c.max_buffers, false}, &t->table);
+    t->divided = tw_test_pick(&t->rng, 0, 2) == 0;
+    brute_table_fill(&(brute_space){t->model, t->machine, t->c.max_buffers, false, .divided = t->divided},
+                     &t->table);
 }
 
 /* Where buffers are packed the end is the packer's, which trying everything does not ask. */
@@ -372,6 +375,7 @@ static question random_question(trial *t)
     q.n_threads = tw_test_pick(&t->rng, 1, 64) == 1 ? 2 : 1;
     q.again = tw_test_pick(&t->rng, 1, 8) == 1;
     q.space = t->windows && tw_test_pick(&t->rng, 0, 1) ? TW_SPACE_WINDOWS : TW_SPACE_ALL;
+    if (t->divided) q.space = TW_SPACE_DIVIDED;
     if (q.goal.pareto && q.effort != ENUMERATE) q.effort = PROVE;
     return q;
 }

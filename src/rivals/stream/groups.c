@@ -215,7 +215,7 @@ static void print_tile(const tw_cores *cores, const tile *t, int number, tw_text
         tw_text_printf(out, "}\n");
     }
     tw_text_printf(out, "    unroll: {");
-    tw_spread_print(t->einsum, t->size, rival.machine, out);
+    tw_stream_spread_print(t->einsum, t->size, rival.machine, out);
     tw_text_printf(out, "}\n");
 }
 

@@ -50,7 +50,7 @@ static void try_axis(spread *s, int axis)
     try_axis(s, axis + 1);
 }
 
-void tw_spread_print(const tw_einsum *einsum, const int64_t *size, const tw_hierarchy *machine, tw_text *out)
+void tw_stream_spread_print(const tw_einsum *einsum, const int64_t *size, const tw_hierarchy *machine, tw_text *out)
 {
     spread s = {.einsum = einsum, .machine = machine, .size = size};
     const char *between = ": {";

@@ -5,5 +5,6 @@
 #include "rivals/array.h"
 
 /* "Conv1: {d1: ox, d2: c}" for a tile in which loop d has size[d] iterations, an entry of `unroll` of ours. */
-void tw_spread_print(const tw_einsum *einsum, const int64_t *size, const tw_hierarchy *machine, tw_text *out);
+void tw_stream_spread_print(const tw_einsum *einsum, const int64_t *size, const tw_hierarchy *machine,
+                            tw_text *out);
 #endif
