@@ -14,7 +14,7 @@ enum { MOST_MISSES = 3, MOST_PASSES = 4 };
 /* ---- which cores ---- */
 
 /* The core whose engine is the first that computes the operator; -1: a shared one, or none. */
-static int first_core(const tw_hunt *h, const tw_op *op)
+static int first_core(const tw_cores_hunt *h, const tw_op *op)
 {
     for (int v = 0; v < h->platform->n_views; v++)
         if (tw_machine_computes(&h->platform->view[v].machine, op))
@@ -23,7 +23,7 @@ static int first_core(const tw_hunt *h, const tw_op *op)
 }
 
 /* Whether the first engines for all operators are of one core, so that all views together say nothing new. */
-static bool is_one_core(const tw_hunt *h)
+static bool is_one_core(const tw_cores_hunt *h)
 {
     const tw_model *model = h->asked->model;
     for (int i = 0; i < model->n_ops; i++) {
@@ -35,7 +35,7 @@ static bool is_one_core(const tw_hunt *h)
 
 /* ---- each core alone ---- */
 
-static tw_status widen_mapping(const tw_hunt *h, const tw_core_machine *c, tw_mapping *mapping)
+static tw_status widen_mapping(const tw_cores_hunt *h, const tw_core_machine *c, tw_mapping *mapping)
 {
     tw_group_map *group;
     tw_group_resident *resident;
@@ -52,7 +52,7 @@ static tw_status widen_mapping(const tw_hunt *h, const tw_core_machine *c, tw_ma
     return TW_OK;
 }
 
-static tw_status plan_alone(tw_hunt *h, int c)
+static tw_status plan_alone(tw_cores_hunt *h, int c)
 {
     const tw_core_machine *k = &h->core[c];
     tw_fuse_request request = *h->asked;
@@ -75,13 +75,13 @@ static tw_status plan_alone(tw_hunt *h, int c)
 
 /* ---- other ways to run a segment ---- */
 
-static tw_segment segment_of(const tw_hunt *h, const tw_group_map *group)
+static tw_segment segment_of(const tw_cores_hunt *h, const tw_group_map *group)
 {
     return (tw_segment){h->asked->model, group->op[0].op, group->n_ops};
 }
 
 /* Whether the segment is tried on that core alone: of few cores on each, of many on the one of its kind with the fewest groups. */
-static bool is_worth_alone(const tw_hunt *h, const tw_hunt_part *rank, int n, int at)
+static bool is_worth_alone(const tw_cores_hunt *h, const tw_hunt_part *rank, int n, int at)
 {
     int own = n > TW_FEW_CORES ? tw_hunt_groups_on(h, rank[at].core) : 0;
     for (int i = 0; i < n && n > TW_FEW_CORES; i++) {
@@ -93,7 +93,7 @@ static bool is_worth_alone(const tw_hunt *h, const tw_hunt_part *rank, int n, in
 }
 
 /* The segment, which groups [first, *last) run so far: on each core alone, and split. *last moves with what replaces them. */
-static tw_status improve_segment(tw_hunt *h, const tw_segment *segment, int first, int *last)
+static tw_status improve_segment(tw_cores_hunt *h, const tw_segment *segment, int first, int *last)
 {
     tw_hunt_part *rank;
     int64_t *alone;
@@ -129,7 +129,7 @@ static tw_status improve_segment(tw_hunt *h, const tw_segment *segment, int firs
 /* ---- pipelines ---- */
 
 /* The core that all operators of the group run on; -1: there are several, or it is a part of a loop. */
-static int core_of(const tw_hunt *h, const tw_group_map *group)
+static int core_of(const tw_cores_hunt *h, const tw_group_map *group)
 {
     int core = h->platform->engine[h->platform->view[group->op[0].view].engine].core;
     for (int i = 1; i < group->n_ops; i++)
@@ -138,7 +138,7 @@ static int core_of(const tw_hunt *h, const tw_group_map *group)
 }
 
 /* The core and those of its kind behind it, round and round, as many as are asked for; how many there are. */
-static int list_kind(const tw_hunt *h, int core, int most, int *of)
+static int list_kind(const tw_cores_hunt *h, int core, int most, int *of)
 {
     int n = h->platform->n_cores, k = 0;
     for (int i = 0; i < n && k < most; i++)
@@ -147,7 +147,8 @@ static int list_kind(const tw_hunt *h, int core, int most, int *of)
 }
 
 /* A group of one core as a pipeline of k stages on cores of its kind, instead of groups [first, *last). */
-static tw_status offer_stages(tw_hunt *h, const tw_group_map *group, const int *of, int k, int first, int *last)
+static tw_status offer_stages(tw_cores_hunt *h, const tw_group_map *group, const int *of, int k, int first,
+                              int *last)
 {
     int begin[TW_MAX_GROUP_OPS];
     tw_group_map pipe;
@@ -160,7 +161,8 @@ static tw_status offer_stages(tw_hunt *h, const tw_group_map *group, const int *
 }
 
 /* The segment as a pipeline of k stages: tiled for a core with as much memory as all of them have. */
-static tw_status try_pipeline(tw_hunt *h, const tw_segment *segment, const int *of, int k, int first, int *last)
+static tw_status try_pipeline(tw_cores_hunt *h, const tw_segment *segment, const int *of, int k, int first,
+                              int *last)
 {
     const tw_hunt_split whole = {.segment = *segment};
     tw_machine wide;
@@ -179,7 +181,7 @@ static tw_status try_pipeline(tw_hunt *h, const tw_segment *segment, const int *
 }
 
 /* The segment, which groups [first, *last) run so far, as a pipeline of two, three, .. stages on each kind of core. */
-static tw_status pipeline_segment(tw_hunt *h, const tw_segment *segment, int first, int *last)
+static tw_status pipeline_segment(tw_cores_hunt *h, const tw_segment *segment, int first, int *last)
 {
     int of[TW_MAX_GROUP_OPS];
     for (int c = 0; c < h->platform->n_cores; c++) {
@@ -198,7 +200,7 @@ static tw_status pipeline_segment(tw_hunt *h, const tw_segment *segment, int fir
 }
 
 /* The group behind those that run the same operators as this one. */
-static int behind(const tw_hunt *h, int g)
+static int behind(const tw_cores_hunt *h, int g)
 {
     const tw_mapping *m = &h->best->mapping;
     int last = g + 1;
@@ -207,7 +209,7 @@ static int behind(const tw_hunt *h, int g)
 }
 
 /* The operators of one group more, where these can be one: a split that passes on nothing between cores may be worth what it computes again. */
-static bool lengthen(const tw_hunt *h, tw_segment *segment, int *last)
+static bool lengthen(const tw_cores_hunt *h, tw_segment *segment, int *last)
 {
     const tw_mapping *m = &h->best->mapping;
     if (*last >= m->n_groups || m->group[*last].op[0].op != segment->first + segment->n) return false;
@@ -217,7 +219,7 @@ static bool lengthen(const tw_hunt *h, tw_segment *segment, int *last)
 }
 
 /* Each group, and those that it makes with the ones behind it. */
-static tw_status improve(tw_hunt *h)
+static tw_status improve(tw_cores_hunt *h)
 {
     for (int g = 0; g < h->best->mapping.n_groups && !tw_hunt_is_over(h); g = behind(h, g)) {
         tw_segment segment = segment_of(h, &h->best->mapping.group[g]);
@@ -236,7 +238,7 @@ static tw_status improve(tw_hunt *h)
 /* ---- halves ---- */
 
 /* How some operators are run best by one core, as a group of the whole platform; false: they cannot be. */
-static tw_status place_alone(tw_hunt *h, const tw_segment *segment, int core, tw_group_map *out, bool *can)
+static tw_status place_alone(tw_cores_hunt *h, const tw_segment *segment, int core, tw_group_map *out, bool *can)
 {
     const tw_hunt_split whole = {.segment = *segment};
     tw_hunt_part p = {.core = core};
@@ -247,7 +249,7 @@ static tw_status place_alone(tw_hunt *h, const tw_segment *segment, int core, tw
 }
 
 /* The group as two, one behind the other, of which the second one may be on another core: what it reads comes while the first one runs. */
-static tw_status try_halves(tw_hunt *h, int g, bool *better)
+static tw_status try_halves(tw_cores_hunt *h, int g, bool *better)
 {
     const tw_group_map was = h->best->mapping.group[g];
     int core = core_of(h, &was), n = h->platform->n_cores;
@@ -268,7 +270,7 @@ static tw_status try_halves(tw_hunt *h, int g, bool *better)
 }
 
 /* Every group in halves; a half may be halved again. */
-static tw_status divide(tw_hunt *h)
+static tw_status divide(tw_cores_hunt *h)
 {
     for (int g = 0; g < h->best->mapping.n_groups && !tw_hunt_is_over(h); g++) {
         bool better = true;
@@ -278,7 +280,7 @@ static tw_status divide(tw_hunt *h)
 }
 
 /* The segment in the best way by itself: on the fastest core, or split; n 0: it cannot be run. */
-static tw_status split_best(tw_hunt *h, const tw_segment *segment, tw_hunt_split *best)
+static tw_status split_best(tw_cores_hunt *h, const tw_segment *segment, tw_hunt_split *best)
 {
     tw_hunt_part *rank;
     int64_t *alone;
@@ -300,7 +302,7 @@ static tw_status split_best(tw_hunt *h, const tw_segment *segment, tw_hunt_split
 }
 
 /* Groups [first, last), which are parts of one segment or a pipeline, as two segments, one behind the other, each in its best way: a long one that is split computes much again. */
-static tw_status part_segment(tw_hunt *h, int first, int last, bool *better)
+static tw_status part_segment(tw_cores_hunt *h, int first, int last, bool *better)
 {
     const tw_segment whole = segment_of(h, &h->best->mapping.group[first]);
     *better = false;
@@ -321,7 +323,7 @@ static tw_status part_segment(tw_hunt *h, int first, int last, bool *better)
 }
 
 /* Every segment that several cores run, as long as it helps; not many in vain. */
-static tw_status part_segments(tw_hunt *h)
+static tw_status part_segments(tw_cores_hunt *h)
 {
     int misses = 0;
     h->few = true;
@@ -342,7 +344,7 @@ static tw_status part_segments(tw_hunt *h)
 /* ---- what stays where it is made ---- */
 
 /* The innermost memory of its core where the driver of a group writes. */
-static int home_of(const tw_hunt *h, const tw_group_map *group)
+static int home_of(const tw_cores_hunt *h, const tw_group_map *group)
 {
     const tw_group_op *last = &group->op[group->n_ops - 1];
     const tw_op *op = &h->asked->model->op[last->op];
@@ -354,7 +356,7 @@ static int home_of(const tw_hunt *h, const tw_group_map *group)
 }
 
 /* The best mapping so far, with one tensor more that stays. */
-static tw_status offer_resident(tw_hunt *h, tw_group_resident is, bool *better)
+static tw_status offer_resident(tw_cores_hunt *h, tw_group_resident is, bool *better)
 {
     const tw_mapping *was = &h->best->mapping;
     tw_mapping mapping = *was;
@@ -374,7 +376,7 @@ static bool reads(const tw_op *op, int tensor)
 }
 
 /* What each group makes stays in its core's memory for those who read it, on whatever core, where that is better: for all of them, or for those up to one, behind which it leaves. */
-static tw_status keep_tensors(tw_hunt *h)
+static tw_status keep_tensors(tw_cores_hunt *h)
 {
     for (int g = 0; g < h->best->mapping.n_groups && !tw_hunt_is_over(h); g++) {
         const tw_mapping *was = &h->best->mapping;
@@ -396,7 +398,7 @@ static tw_status keep_tensors(tw_hunt *h)
 
 /* ---- equal parts, to compare ---- */
 
-static bool core_computes(const tw_hunt *h, int core, const tw_op *op)
+static bool core_computes(const tw_cores_hunt *h, int core, const tw_op *op)
 {
     const tw_platform *own = h->core[core].machine.platform;
     for (int v = 0; v < own->n_views; v++)
@@ -405,7 +407,7 @@ static bool core_computes(const tw_hunt *h, int core, const tw_op *op)
 }
 
 /* The cores that can run all of the segment; how many. */
-static int list_able(const tw_hunt *h, const tw_segment *segment, int *core)
+static int list_able(const tw_cores_hunt *h, const tw_segment *segment, int *core)
 {
     int n = 0;
     for (int c = 0; c < h->platform->n_cores; c++) {
@@ -417,7 +419,7 @@ static int list_able(const tw_hunt *h, const tw_segment *segment, int *core)
 }
 
 /* The best loop of a segment for equal parts over all cores that can run it, or all of it on the only one; n 0: there is none. */
-static tw_status split_equally(tw_hunt *h, const tw_segment *segment, tw_hunt_split *best)
+static tw_status split_equally(tw_cores_hunt *h, const tw_segment *segment, tw_hunt_split *best)
 {
     int loop[TW_SPLIT_MOST], n_loops = tw_split_loops(tw_segment_op(segment, segment->n - 1), loop), *core;
     double *even;
@@ -446,7 +448,7 @@ static tw_status split_equally(tw_hunt *h, const tw_segment *segment, tw_hunt_sp
 }
 
 /* Adds the segment in equal parts or, where no core runs all of it, its operators one by one; false: that cannot be. */
-static tw_status add_equally(tw_hunt *h, const tw_segment *segment, tw_group_map *group, int *n, bool *can)
+static tw_status add_equally(tw_cores_hunt *h, const tw_segment *segment, tw_group_map *group, int *n, bool *can)
 {
     tw_hunt_split s;
     TW_TRY(split_equally(h, segment, &s));
@@ -461,7 +463,7 @@ static tw_status add_equally(tw_hunt *h, const tw_segment *segment, tw_group_map
     return TW_OK;
 }
 
-static tw_status compare_equal(tw_hunt *h)
+static tw_status compare_equal(tw_cores_hunt *h)
 {
     const tw_mapping *best = &h->best->mapping;
     tw_group_map *group;
@@ -485,7 +487,7 @@ static tw_status compare_equal(tw_hunt *h)
 /* ---- the whole ---- */
 
 /* Halves, what stays, and other ways, until nothing is better. */
-static tw_status converge(tw_hunt *h)
+static tw_status converge(tw_cores_hunt *h)
 {
     int64_t before = 0;
     for (int pass = 0; pass < MOST_PASSES && h->best->cycles != before && !tw_hunt_is_over(h); pass++) {
@@ -498,7 +500,7 @@ static tw_status converge(tw_hunt *h)
     return TW_OK;
 }
 
-static tw_status search(tw_hunt *h)
+static tw_status search(tw_cores_hunt *h)
 {
     int n = h->platform->n_cores;
     TW_ALLOC(h->arena, h->out->alone, n);
@@ -523,13 +525,13 @@ static tw_status search(tw_hunt *h)
 /* With the operators in the order that the model has. */
 static tw_status find_in_order(const tw_fuse_request *asked, const tw_work *work, tw_cores_found *out)
 {
-    tw_hunt h = {.asked = asked,
-                 .platform = asked->machine->platform,
-                 .best = &out->best,
-                 .out = out,
-                 .arena = work->arena,
-                 .scratch = work->scratch,
-                 .diag = work->diag};
+    tw_cores_hunt h = {.asked = asked,
+                       .platform = asked->machine->platform,
+                       .best = &out->best,
+                       .out = out,
+                       .arena = work->arena,
+                       .scratch = work->scratch,
+                       .diag = work->diag};
     *out = (tw_cores_found){0};
     if (!(h.bench = tw_arena_new())) return TW_ERR_NOMEM;
     tw_status status = search(&h);
@@ -586,7 +588,7 @@ static double by_cycles(const void *user, double cycles, double energy_fj)
 }
 
 /* One operator on one core of each kind. */
-static tw_status fill_row(tw_hunt *h, int op, int64_t *row)
+static tw_status fill_row(tw_cores_hunt *h, int op, int64_t *row)
 {
     const tw_hunt_split whole = {.segment = {h->asked->model, op, 1}};
     for (int c = 0; c < h->platform->n_cores; c++) {
@@ -600,7 +602,7 @@ static tw_status fill_row(tw_hunt *h, int op, int64_t *row)
     return TW_OK;
 }
 
-static tw_status fill_table(tw_hunt *h, int64_t *table)
+static tw_status fill_table(tw_cores_hunt *h, int64_t *table)
 {
     int n = h->platform->n_cores, kinds = 0;
     TW_TRY(tw_core_machines_of(h->asked->machine, h->arena, h->scratch, &h->core));
@@ -616,19 +618,19 @@ tw_status tw_cores_table(const tw_model *model, const tw_machine *machine, const
     const tw_fuse_request asked = {.model = model, .machine = machine, .by = {by_cycles, NULL}};
     tw_diag quiet = tw_diag_quiet(work->diag);
     tw_cores_found found = {0};
-    tw_hunt *h;
+    tw_cores_hunt *h;
     int64_t *all;
     *table = NULL;
     if (!machine->platform || machine->platform->n_cores < 2) return TW_OK;
     TW_ALLOC(work->scratch, h, 1);
     TW_ALLOC(work->arena, all, (int64_t)model->n_ops * machine->platform->n_cores);
-    *h = (tw_hunt){.asked = &asked,
-                   .platform = machine->platform,
-                   .best = &found.best,
-                   .out = &found,
-                   .arena = work->scratch,
-                   .scratch = work->scratch,
-                   .diag = &quiet};
+    *h = (tw_cores_hunt){.asked = &asked,
+                         .platform = machine->platform,
+                         .best = &found.best,
+                         .out = &found,
+                         .arena = work->scratch,
+                         .scratch = work->scratch,
+                         .diag = &quiet};
     if (!(h->bench = tw_arena_new())) return TW_ERR_NOMEM;
     tw_status status = fill_table(h, all);
     tw_arena_free(h->bench);

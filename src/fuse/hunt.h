@@ -50,7 +50,7 @@ typedef struct tw_tiled {
 } tw_tiled;
 
 enum { TW_TILED_BUCKETS = 1024 };
-typedef struct tw_hunt {
+typedef struct tw_cores_hunt {
     const tw_fuse_request *asked;
     const tw_platform *platform;
     tw_core_machine *core;  /* the last one has all views */
@@ -62,7 +62,7 @@ typedef struct tw_hunt {
     tw_diag *diag;
     bool pairs; /* splits along two loops are tried */
     bool few;   /* splits over all cores alone are   */
-} tw_hunt;
+} tw_cores_hunt;
 
 /* ---- parts.c ---- */
 
@@ -70,58 +70,59 @@ typedef struct tw_hunt_figures {
     int64_t cycles, energy_fj, n_commands;
 } tw_hunt_figures;
 /* TW_INFEASIBLE when it does not fit, or is refused. */
-TW_NODISCARD tw_status tw_hunt_simulate(tw_hunt *h, const tw_platform *platform, const tw_mapping *mapping,
+TW_NODISCARD tw_status tw_hunt_simulate(tw_cores_hunt *h, const tw_platform *platform, const tw_mapping *mapping,
                                         tw_hunt_figures *out);
-double tw_hunt_price(const tw_hunt *h, const tw_hunt_figures *m);
+double tw_hunt_price(const tw_cores_hunt *h, const tw_hunt_figures *m);
 /* What a mapping of everything takes; false: it is none. */
-TW_NODISCARD tw_status tw_hunt_try(tw_hunt *h, const tw_mapping *mapping, tw_hunt_figures *m, bool *can);
+TW_NODISCARD tw_status tw_hunt_try(tw_cores_hunt *h, const tw_mapping *mapping, tw_hunt_figures *m, bool *can);
 /* Keeps the mapping if it is better than what was found so far. */
-TW_NODISCARD tw_status tw_hunt_offer(tw_hunt *h, const tw_mapping *mapping, bool *better);
+TW_NODISCARD tw_status tw_hunt_offer(tw_cores_hunt *h, const tw_mapping *mapping, bool *better);
 /* Whether as many commands were simulated as the search may, or time is up. */
-bool tw_hunt_is_over(const tw_hunt *h);
+bool tw_hunt_is_over(const tw_cores_hunt *h);
 /* How many groups of the best mapping a core runs. */
-int tw_hunt_groups_on(const tw_hunt *h, int c);
+int tw_hunt_groups_on(const tw_cores_hunt *h, int c);
 
 /* The best tilings of the segment, or of a part of it, on a machine, by their own price. In the scratch arena. */
-TW_NODISCARD tw_status tw_part_tilings(tw_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p,
+TW_NODISCARD tw_status tw_part_tilings(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p,
                                        const tw_machine *machine, tw_drive **out);
 /* The best tiling of a part on its core; `cycles` stays 0 when there is none. */
-TW_NODISCARD tw_status tw_part_tile(tw_hunt *h, const tw_hunt_split *s, tw_hunt_part *p);
+TW_NODISCARD tw_status tw_part_tile(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p);
 /* The group of a part in numbers of the whole platform. */
-TW_NODISCARD tw_status tw_part_place(const tw_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p,
+TW_NODISCARD tw_status tw_part_place(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p,
                                      tw_group_map *out);
 
 /* ---- splits.c ---- */
 
 /* All parts side by side, alone; false: one of them cannot be. */
-TW_NODISCARD tw_status tw_split_price(tw_hunt *h, tw_hunt_split *s, bool *can);
+TW_NODISCARD tw_status tw_split_price(tw_cores_hunt *h, tw_hunt_split *s, bool *can);
 /* In proportion to weights; false: as it was before. */
 bool tw_split_share(tw_hunt_split *s, const double *weight);
-TW_NODISCARD tw_status tw_split_copy(const tw_hunt *h, const tw_hunt_split *from, tw_hunt_split *to);
-TW_NODISCARD tw_status tw_split_keep(const tw_hunt *h, const tw_hunt_split *s, tw_hunt_split *best);
+TW_NODISCARD tw_status tw_split_copy(const tw_cores_hunt *h, const tw_hunt_split *from, tw_hunt_split *to);
+TW_NODISCARD tw_status tw_split_keep(const tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_split *best);
 /* The cores that can run the segment, the fastest first; how many. `alone` are their cycles for all of it. */
-TW_NODISCARD tw_status tw_split_rank(tw_hunt *h, const tw_segment *segment, tw_hunt_part *rank, int64_t *alone,
-                                     int *n);
+TW_NODISCARD tw_status tw_split_rank(tw_cores_hunt *h, const tw_segment *segment, tw_hunt_part *rank,
+                                     int64_t *alone, int *n);
 /* The first n of the ranking, in the order of the machine. */
 void tw_split_choose(tw_hunt_split *s, const tw_hunt_part *rank, int n);
 /* The loops of the driver along which it may be split, the longest first; how many. */
 int tw_split_loops(const tw_op *op, int loop[TW_SPLIT_MOST]);
 /* Boundaries move by a point as long as that helps. */
-TW_NODISCARD tw_status tw_split_refine(tw_hunt *h, tw_hunt_split *best);
+TW_NODISCARD tw_status tw_split_refine(tw_cores_hunt *h, tw_hunt_split *best);
 /* All that are tried of a segment. */
-TW_NODISCARD tw_status tw_split_all(tw_hunt *h, const tw_segment *segment, const tw_hunt_part *rank,
+TW_NODISCARD tw_status tw_split_all(tw_cores_hunt *h, const tw_segment *segment, const tw_hunt_part *rank,
                                     const int64_t *alone, int n, tw_hunt_splits *out);
 /* The best mapping so far with its groups [first, last) replaced by those of the split, if that is better; the same with parts of few commands, unless these
  * are the best ones anyway. */
-TW_NODISCARD tw_status tw_hunt_offer_groups(tw_hunt *h, int first, int last, const tw_group_map *by, int n_by,
+TW_NODISCARD tw_status tw_hunt_offer_groups(tw_cores_hunt *h, int first, int last, const tw_group_map *by, int n_by,
                                             bool *better);
-TW_NODISCARD tw_status tw_split_offer(tw_hunt *h, int first, int last, const tw_hunt_split *s, bool *better);
-TW_NODISCARD tw_status tw_split_offer_coarse(tw_hunt *h, int first, int last, const tw_hunt_split *s, bool *better);
+TW_NODISCARD tw_status tw_split_offer(tw_cores_hunt *h, int first, int last, const tw_hunt_split *s, bool *better);
+TW_NODISCARD tw_status tw_split_offer_coarse(tw_cores_hunt *h, int first, int last, const tw_hunt_split *s,
+                                             bool *better);
 /* Whether two groups are parts of one. */
 bool tw_hunt_are_parts(const tw_group_map *a, const tw_group_map *b);
 
 /* ---- paths.c ---- */
 
 /* Offers all operators in segments, each split over all cores or on one, one behind the other. */
-TW_NODISCARD tw_status tw_path_offer(tw_hunt *h);
+TW_NODISCARD tw_status tw_path_offer(tw_cores_hunt *h);
 #endif

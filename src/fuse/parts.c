@@ -15,7 +15,8 @@ enum { MOST_TILINGS = 4 };
 /* ---- programs ---- */
 
 /* TW_INFEASIBLE when it does not fit, or is refused. */
-tw_status tw_hunt_simulate(tw_hunt *h, const tw_platform *platform, const tw_mapping *mapping, tw_hunt_figures *out)
+tw_status tw_hunt_simulate(tw_cores_hunt *h, const tw_platform *platform, const tw_mapping *mapping,
+                           tw_hunt_figures *out)
 {
     tw_diag quiet = tw_diag_quiet(h->diag);
     tw_arena_mark mark = tw_arena_save(h->bench);
@@ -31,13 +32,13 @@ tw_status tw_hunt_simulate(tw_hunt *h, const tw_platform *platform, const tw_map
     return status == TW_ERR_INPUT ? TW_INFEASIBLE : status;
 }
 
-double tw_hunt_price(const tw_hunt *h, const tw_hunt_figures *m)
+double tw_hunt_price(const tw_cores_hunt *h, const tw_hunt_figures *m)
 {
     return h->asked->by.price(h->asked->by.user, (double)m->cycles, (double)m->energy_fj);
 }
 
 /* What a mapping of everything takes; false: it is none. */
-tw_status tw_hunt_try(tw_hunt *h, const tw_mapping *mapping, tw_hunt_figures *m, bool *can)
+tw_status tw_hunt_try(tw_cores_hunt *h, const tw_mapping *mapping, tw_hunt_figures *m, bool *can)
 {
     tw_diag quiet = tw_diag_quiet(h->diag);
     tw_status status = tw_mapping_check(mapping, h->asked->model, h->asked->machine, &quiet);
@@ -47,7 +48,7 @@ tw_status tw_hunt_try(tw_hunt *h, const tw_mapping *mapping, tw_hunt_figures *m,
 }
 
 /* Keeps the mapping if it is better than what was found so far. */
-tw_status tw_hunt_offer(tw_hunt *h, const tw_mapping *mapping, bool *better)
+tw_status tw_hunt_offer(tw_cores_hunt *h, const tw_mapping *mapping, bool *better)
 {
     tw_hunt_figures m;
     bool can;
@@ -61,13 +62,13 @@ tw_status tw_hunt_offer(tw_hunt *h, const tw_mapping *mapping, bool *better)
     return TW_OK;
 }
 
-bool tw_hunt_is_over(const tw_hunt *h)
+bool tw_hunt_is_over(const tw_cores_hunt *h)
 {
     return h->out->n_commands > most_commands || tw_deadline_is_over(h->diag->deadline);
 }
 
 /* How many groups a core runs so far. */
-int tw_hunt_groups_on(const tw_hunt *h, int c)
+int tw_hunt_groups_on(const tw_cores_hunt *h, int c)
 {
     const tw_mapping *m = &h->best->mapping;
     int n = 0;
@@ -79,7 +80,7 @@ int tw_hunt_groups_on(const tw_hunt *h, int c)
 /* ---- parts ---- */
 
 /* The segment as a model of its own, with the driver's loops as long as those of the part. */
-static tw_status cut_out(const tw_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, tw_segment *out)
+static tw_status cut_out(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, tw_segment *out)
 {
     tw_model *own;
     tw_op *op;
@@ -101,7 +102,7 @@ static void name_parts(const tw_hunt_split *s, const tw_hunt_part *p, tw_group_m
 }
 
 /* The group of a part in numbers of the whole platform. */
-tw_status tw_part_place(const tw_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, tw_group_map *out)
+tw_status tw_part_place(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, tw_group_map *out)
 {
     *out = p->group;
     if (s->n_loops > 0) {
@@ -113,7 +114,7 @@ tw_status tw_part_place(const tw_hunt *h, const tw_hunt_split *s, const tw_hunt_
 }
 
 /* Keeps the group as that of the part if it is its best so far, on the machine of its core alone. */
-static tw_status try_part(tw_hunt *h, const tw_hunt_split *s, const tw_group_map *group, tw_hunt_part *p)
+static tw_status try_part(tw_cores_hunt *h, const tw_hunt_split *s, const tw_group_map *group, tw_hunt_part *p)
 {
     const tw_machine *machine = &h->core[p->core].machine;
     tw_group_map own = *group;
@@ -137,7 +138,7 @@ static tw_status try_part(tw_hunt *h, const tw_hunt_split *s, const tw_group_map
 }
 
 /* Lists for tilings of the segment: those in which windows slide, and those in which nothing does. */
-static tw_status open_lists(tw_hunt *h, const tw_segment *segment, tw_drive *drive)
+static tw_status open_lists(tw_cores_hunt *h, const tw_segment *segment, tw_drive *drive)
 {
     int last = segment->n - 1;
     drive->n = segment->n;
@@ -150,7 +151,7 @@ static tw_status open_lists(tw_hunt *h, const tw_segment *segment, tw_drive *dri
     return TW_OK;
 }
 
-static tw_status try_tilings(tw_hunt *h, const tw_hunt_split *s, const tw_drive *drive, tw_hunt_part *p)
+static tw_status try_tilings(tw_cores_hunt *h, const tw_hunt_split *s, const tw_drive *drive, tw_hunt_part *p)
 {
     const tw_segment_frame *frame = drive->frame[drive->n - 1];
     for (int i = 0; i < drive->n_lists[drive->n - 1]; i++) {
@@ -165,7 +166,7 @@ static tw_status try_tilings(tw_hunt *h, const tw_hunt_split *s, const tw_drive 
 }
 
 /* In one step, if there is room: all that it reads is loaded before anything runs, which by itself is slow, but beside other groups may have been loaded while these ran. */
-static tw_status try_whole(tw_hunt *h, const tw_hunt_split *s, tw_hunt_part *p)
+static tw_status try_whole(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p)
 {
     tw_group_map whole = p->group;
     tw_group_level *level;
@@ -181,8 +182,8 @@ static tw_status try_whole(tw_hunt *h, const tw_hunt_split *s, tw_hunt_part *p)
 }
 
 /* The best tilings of the segment, or of a part of it, on a machine, by their own price. */
-tw_status tw_part_tilings(tw_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, const tw_machine *machine,
-                          tw_drive **out)
+tw_status tw_part_tilings(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p,
+                          const tw_machine *machine, tw_drive **out)
 {
     tw_drive *drive;
     tw_frame_facts *facts;
@@ -200,7 +201,7 @@ tw_status tw_part_tilings(tw_hunt *h, const tw_hunt_split *s, const tw_hunt_part
     return TW_OK;
 }
 
-static tw_status tile_segment(tw_hunt *h, const tw_hunt_split *s, tw_hunt_part *p)
+static tw_status tile_segment(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p)
 {
     tw_drive *drive;
     TW_TRY(tw_part_tilings(h, s, p, &h->core[p->core].machine, &drive));
@@ -208,7 +209,7 @@ static tw_status tile_segment(tw_hunt *h, const tw_hunt_split *s, tw_hunt_part *
     return try_whole(h, s, p);
 }
 
-static tw_tiled **bucket_of(tw_hunt *h, const tw_tiled *t)
+static tw_tiled **bucket_of(tw_cores_hunt *h, const tw_tiled *t)
 {
     uint64_t key = 0;
     const int64_t field[] = {t->kind,   t->first,     t->n,           t->loop[0],     t->loop[1],  t->len[0],
@@ -227,7 +228,7 @@ static bool is_like(const tw_tiled *a, const tw_tiled *b)
 }
 
 /* The best tiling of a part on its core; `cycles` stays 0 when there is none. */
-tw_status tw_part_tile(tw_hunt *h, const tw_hunt_split *s, tw_hunt_part *p)
+tw_status tw_part_tile(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p)
 {
     const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
     tw_tiled *is, key = {.kind = h->core[p->core].kind, .first = s->segment.first, .n = s->segment.n};

@@ -42,7 +42,7 @@ static void add_form(const tw_hunt_split *s, int64_t least, forms *list)
 }
 
 /* Adds the split that `s` says to the list, if its parts can be tiled: first one in the middle, which stands for all that are as long where there are many cores. */
-static tw_status list_form(tw_hunt *h, tw_hunt_split *s, const double *weight, forms *list)
+static tw_status list_form(tw_cores_hunt *h, tw_hunt_split *s, const double *weight, forms *list)
 {
     int each = s->n_loops == 2 ? s->n / s->rows : 1, middle = s->n / each / 2 * each + each / 2;
     int64_t least = 0;
@@ -58,7 +58,7 @@ static tw_status list_form(tw_hunt *h, tw_hunt_split *s, const double *weight, f
 }
 
 /* All splits over the cores of `s`, along one loop and along two. */
-static tw_status list_forms(tw_hunt *h, tw_hunt_split *s, const double *weight, forms *list)
+static tw_status list_forms(tw_cores_hunt *h, tw_hunt_split *s, const double *weight, forms *list)
 {
     const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
     int loop[TW_SPLIT_MOST], n_loops = tw_split_loops(driver, loop);
@@ -78,7 +78,7 @@ static tw_status list_forms(tw_hunt *h, tw_hunt_split *s, const double *weight, 
     return TW_OK;
 }
 
-static tw_status keep_way(const tw_hunt *h, const tw_hunt_split *s, ways *out)
+static tw_status keep_way(const tw_cores_hunt *h, const tw_hunt_split *s, ways *out)
 {
     int at = out->n;
     if (at == MOST_WAYS && out->way[at - 1].price <= s->price) return TW_OK;
@@ -88,7 +88,7 @@ static tw_status keep_way(const tw_hunt *h, const tw_hunt_split *s, ways *out)
 }
 
 /* The splits of the list, until the next one cannot be the best. */
-static tw_status price_forms(tw_hunt *h, tw_hunt_split *s, const double *weight, const forms *list, ways *out)
+static tw_status price_forms(tw_cores_hunt *h, tw_hunt_split *s, const double *weight, const forms *list, ways *out)
 {
     for (int f = 0; f < list->n; f++) {
         const form *is = &list->form[f];
@@ -106,7 +106,7 @@ static tw_status price_forms(tw_hunt *h, tw_hunt_split *s, const double *weight,
 }
 
 /* Over the first k cores of the ranking. */
-static tw_status split_over(tw_hunt *h, const tw_segment *segment, const tw_hunt_part *rank, int k, ways *out)
+static tw_status split_over(tw_cores_hunt *h, const tw_segment *segment, const tw_hunt_part *rank, int k, ways *out)
 {
     tw_hunt_split s = {.segment = *segment};
     forms list = {0};
@@ -122,7 +122,7 @@ static tw_status split_over(tw_hunt *h, const tw_segment *segment, const tw_hunt
 }
 
 /* The segment on its fastest core, over all cores and, of many, over a quarter of them. */
-static tw_status find_ways(tw_hunt *h, const tw_segment *segment, ways *out)
+static tw_status find_ways(tw_cores_hunt *h, const tw_segment *segment, ways *out)
 {
     tw_hunt_part *rank;
     int64_t *alone;
@@ -150,7 +150,7 @@ typedef struct prefix {
     ways last;
 } prefix;
 
-static tw_status reach(tw_hunt *h, prefix *at, int from, int len)
+static tw_status reach(tw_cores_hunt *h, prefix *at, int from, int len)
 {
     const tw_segment segment = {h->asked->model, from, len};
     prefix *to = &at[from + len];
@@ -163,7 +163,7 @@ static tw_status reach(tw_hunt *h, prefix *at, int from, int len)
 }
 
 /* The mapping of the path, with its parts as they are fastest by themselves or with fewest commands. */
-static tw_status offer_path(tw_hunt *h, const prefix *at, bool coarse)
+static tw_status offer_path(tw_cores_hunt *h, const prefix *at, bool coarse)
 {
     int n = h->asked->model->n_ops, n_groups = 0;
     tw_group_map *group;
@@ -184,7 +184,7 @@ static tw_status offer_path(tw_hunt *h, const prefix *at, bool coarse)
 }
 
 /* How many groups of the best mapping have the operators from number `first` on. */
-static int count_at(const tw_hunt *h, int g, int first)
+static int count_at(const tw_cores_hunt *h, int g, int first)
 {
     const tw_mapping *m = &h->best->mapping;
     int n = 0;
@@ -193,7 +193,7 @@ static int count_at(const tw_hunt *h, int g, int first)
 }
 
 /* Each segment of the path in its other ways beside all the others, while that helps. */
-static tw_status vary_path(tw_hunt *h, const prefix *at)
+static tw_status vary_path(tw_cores_hunt *h, const prefix *at)
 {
     int64_t before = 0;
     for (int pass = 0; pass < MOST_PASSES && h->best->cycles != before; pass++) {
@@ -213,7 +213,7 @@ static tw_status vary_path(tw_hunt *h, const prefix *at)
 }
 
 /* Whether the best mapping has the segments of the path. */
-static bool is_on_path(const tw_hunt *h, const prefix *at)
+static bool is_on_path(const tw_cores_hunt *h, const prefix *at)
 {
     int g = 0;
     for (int i = 0; i < h->asked->model->n_ops; i = at[i].next) {
@@ -225,13 +225,13 @@ static bool is_on_path(const tw_hunt *h, const prefix *at)
 }
 
 /* Whether segments up to operator i took more commands than their share: they are so long, then, that other ways to search are better. */
-static bool is_too_long(const tw_hunt *h, int i, int n)
+static bool is_too_long(const tw_cores_hunt *h, int i, int n)
 {
     int64_t most = h->platform->n_cores > TW_FEW_CORES ? many_commands : few_commands;
     return h->out->n_commands > most / 8 + most * i / n || tw_hunt_is_over(h);
 }
 
-tw_status tw_path_offer(tw_hunt *h)
+tw_status tw_path_offer(tw_cores_hunt *h)
 {
     int n = h->asked->model->n_ops;
     prefix *at;

@@ -8,7 +8,7 @@ enum { ROUNDS = 4, MOST_PASSES = 4 };
 /* ---- splits ---- */
 
 /* All parts side by side, alone; false: one of them cannot be. */
-tw_status tw_split_price(tw_hunt *h, tw_hunt_split *s, bool *can)
+tw_status tw_split_price(tw_cores_hunt *h, tw_hunt_split *s, bool *can)
 {
     tw_group_map *group;
     tw_hunt_figures m;
@@ -57,7 +57,7 @@ bool tw_split_share(tw_hunt_split *s, const double *weight)
     return other;
 }
 
-tw_status tw_split_copy(const tw_hunt *h, const tw_hunt_split *from, tw_hunt_split *to)
+tw_status tw_split_copy(const tw_cores_hunt *h, const tw_hunt_split *from, tw_hunt_split *to)
 {
     *to = *from;
     TW_ALLOC(h->arena, to->part, from->n);
@@ -65,14 +65,14 @@ tw_status tw_split_copy(const tw_hunt *h, const tw_hunt_split *from, tw_hunt_spl
     return TW_OK;
 }
 
-tw_status tw_split_keep(const tw_hunt *h, const tw_hunt_split *s, tw_hunt_split *best)
+tw_status tw_split_keep(const tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_split *best)
 {
     if (best->n > 0 && best->price <= s->price) return TW_OK;
     return tw_split_copy(h, s, best);
 }
 
 /* The cores of the split with shares that follow what the parts took, a few times. */
-static tw_status balance(tw_hunt *h, tw_hunt_split *s, const int64_t *alone, tw_hunt_split *best)
+static tw_status balance(tw_cores_hunt *h, tw_hunt_split *s, const int64_t *alone, tw_hunt_split *best)
 {
     double *weight;
     TW_ALLOC(h->scratch, weight, s->n);
@@ -92,13 +92,13 @@ static tw_status balance(tw_hunt *h, tw_hunt_split *s, const int64_t *alone, tw_
 }
 
 /* Whether a core comes before another: it is faster or, of equals, runs fewer groups. */
-static bool is_before(const tw_hunt *h, const tw_hunt_part *a, int load, const tw_hunt_part *b)
+static bool is_before(const tw_cores_hunt *h, const tw_hunt_part *a, int load, const tw_hunt_part *b)
 {
     return a->cycles != b->cycles ? a->cycles < b->cycles : load < tw_hunt_groups_on(h, b->core);
 }
 
 /* The cores that can run the segment, the fastest first; how many. `alone` are their cycles for all of it. */
-tw_status tw_split_rank(tw_hunt *h, const tw_segment *segment, tw_hunt_part *rank, int64_t *alone, int *n)
+tw_status tw_split_rank(tw_cores_hunt *h, const tw_segment *segment, tw_hunt_part *rank, int64_t *alone, int *n)
 {
     const tw_hunt_split whole = {.segment = *segment};
     *n = 0;
@@ -147,8 +147,8 @@ int tw_split_loops(const tw_op *op, int loop[TW_SPLIT_MOST])
 static int next_count(int k, int most) { return k < TW_FEW_CORES || k == most ? k + 1 : (int)tw_min(2 * k, most); }
 
 /* All splits of a segment along one loop: over the fastest two cores, three, .. */
-static tw_status split_loop(tw_hunt *h, tw_hunt_split *s, const tw_hunt_part *rank, const int64_t *alone, int n,
-                            tw_hunt_splits *out)
+static tw_status split_loop(tw_cores_hunt *h, tw_hunt_split *s, const tw_hunt_part *rank, const int64_t *alone,
+                            int n, tw_hunt_splits *out)
 {
     const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
     int most = (int)tw_min(n, driver->loop[s->loop[0]].extent);
@@ -174,8 +174,8 @@ static int count_rows(int k, bool flat)
 }
 
 /* Splits of a segment along two loops at once, over four cores, eight, .. and all of them. */
-static tw_status split_pair(tw_hunt *h, tw_hunt_split *s, const tw_hunt_part *rank, const int64_t *alone, int n,
-                            tw_hunt_splits *out)
+static tw_status split_pair(tw_cores_hunt *h, tw_hunt_split *s, const tw_hunt_part *rank, const int64_t *alone,
+                            int n, tw_hunt_splits *out)
 {
     const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
     s->n_loops = 2;
@@ -198,7 +198,7 @@ static tw_status split_pair(tw_hunt *h, tw_hunt_split *s, const tw_hunt_part *ra
 }
 
 /* The split with boundary i moved by so much, if that is better; `best` stays as it is otherwise. */
-static tw_status nudge(tw_hunt *h, int i, int64_t by, tw_hunt_split *best)
+static tw_status nudge(tw_cores_hunt *h, int i, int64_t by, tw_hunt_split *best)
 {
     tw_hunt_split s;
     bool can;
@@ -211,7 +211,7 @@ static tw_status nudge(tw_hunt *h, int i, int64_t by, tw_hunt_split *best)
 }
 
 /* Boundaries move by a point as long as that helps. */
-tw_status tw_split_refine(tw_hunt *h, tw_hunt_split *best)
+tw_status tw_split_refine(tw_cores_hunt *h, tw_hunt_split *best)
 {
     double before = 0;
     for (int pass = 0; pass < MOST_PASSES && best->n_loops == 1 && best->n <= TW_FEW_CORES &&
@@ -224,8 +224,8 @@ tw_status tw_split_refine(tw_hunt *h, tw_hunt_split *best)
     return TW_OK;
 }
 
-tw_status tw_split_all(tw_hunt *h, const tw_segment *segment, const tw_hunt_part *rank, const int64_t *alone, int n,
-                       tw_hunt_splits *out)
+tw_status tw_split_all(tw_cores_hunt *h, const tw_segment *segment, const tw_hunt_part *rank, const int64_t *alone,
+                       int n, tw_hunt_splits *out)
 {
     int loop[TW_SPLIT_MOST], n_loops = tw_split_loops(tw_segment_op(segment, segment->n - 1), loop);
     tw_hunt_split s = {.segment = *segment};
@@ -253,7 +253,7 @@ bool tw_hunt_are_parts(const tw_group_map *a, const tw_group_map *b)
 }
 
 /* Whether the group makes the tensor, or reads it. */
-static bool touches(const tw_hunt *h, const tw_group_map *group, int tensor)
+static bool touches(const tw_cores_hunt *h, const tw_group_map *group, int tensor)
 {
     for (int i = 0; i < group->n_ops; i++) {
         const tw_op *op = &h->asked->model->op[group->op[i].op];
@@ -264,7 +264,8 @@ static bool touches(const tw_hunt *h, const tw_group_map *group, int tensor)
 }
 
 /* The best mapping so far with groups [first, last) replaced; what these touch does not stay. */
-static tw_status replace(const tw_hunt *h, int first, int last, const tw_group_map *by, int n_by, tw_mapping *out)
+static tw_status replace(const tw_cores_hunt *h, int first, int last, const tw_group_map *by, int n_by,
+                         tw_mapping *out)
 {
     const tw_mapping *was = &h->best->mapping;
     tw_group_map *group;
@@ -287,7 +288,8 @@ static tw_status replace(const tw_hunt *h, int first, int last, const tw_group_m
     return TW_OK;
 }
 
-tw_status tw_hunt_offer_groups(tw_hunt *h, int first, int last, const tw_group_map *by, int n_by, bool *better)
+tw_status tw_hunt_offer_groups(tw_cores_hunt *h, int first, int last, const tw_group_map *by, int n_by,
+                               bool *better)
 {
     tw_mapping mapping;
     *better = false;
@@ -296,7 +298,7 @@ tw_status tw_hunt_offer_groups(tw_hunt *h, int first, int last, const tw_group_m
     return tw_hunt_offer(h, &mapping, better);
 }
 
-tw_status tw_split_offer(tw_hunt *h, int first, int last, const tw_hunt_split *s, bool *better)
+tw_status tw_split_offer(tw_cores_hunt *h, int first, int last, const tw_hunt_split *s, bool *better)
 {
     tw_group_map *group;
     TW_ALLOC(h->arena, group, s->n + 1);
@@ -305,7 +307,7 @@ tw_status tw_split_offer(tw_hunt *h, int first, int last, const tw_hunt_split *s
 }
 
 /* The same with parts of few commands, unless these are the best ones anyway. */
-tw_status tw_split_offer_coarse(tw_hunt *h, int first, int last, const tw_hunt_split *s, bool *better)
+tw_status tw_split_offer_coarse(tw_cores_hunt *h, int first, int last, const tw_hunt_split *s, bool *better)
 {
     tw_group_map *group;
     bool coarser = false;

@@ -32,6 +32,8 @@ typedef struct tw_einsum_term { /* coefficient x loop */
 typedef struct tw_einsum_rank { /* one axis of an operand: the sum of its terms */
     int n_terms;
     tw_einsum_term term[TW_RIVAL_TERMS];
+    bool has_before; /* it is known how much of the padding comes first: `before` */
+    int64_t before;
 } tw_einsum_rank;
 typedef struct tw_einsum_operand {
     const char *name;

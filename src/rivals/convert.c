@@ -25,7 +25,7 @@ static const char *type_of(int64_t bits)
     return bits == 8 ? "i8" : bits == 16 ? "i16" : bits == 32 ? "i32" : bits == 64 ? "i64" : NULL;
 }
 
-/* A sum of loops. What a window reaches beyond the tensor is padding, of which the smaller half comes first. */
+/* A sum of loops. */
 static void print_rank(const tw_einsum *e, const tw_einsum_rank *rank, int64_t pad, tw_text *out)
 {
     for (int i = 0; i < rank->n_terms; i++) {
@@ -34,6 +34,12 @@ static void print_rank(const tw_einsum *e, const tw_einsum_rank *rank, int64_t p
         tw_print_our_loop(e->dim[rank->term[i].dim], out);
     }
     if (pad > 0) tw_text_printf(out, " - %" PRId64, pad);
+}
+
+/* What a window reaches beyond the tensor is padding: how much of it comes first, as the file says; the smaller half where it does not. */
+static int64_t pad_before(const tw_einsum *e, const tw_einsum_rank *rank, int64_t extent)
+{
+    return rank->has_before ? rank->before : (tw_einsum_reach(rank, e->extent) - extent) / 2;
 }
 
 /* Whether positions along all axes are numbers that we count with. */
@@ -134,7 +140,7 @@ static tw_status print_operand(const tw_rival *rival, int layer, int operand, tw
         const tw_einsum_rank *rank = axis[r] >= 0 ? &x->rank[axis[r]] : NULL;
         tw_text_printf(out, "%s", r ? ", " : "");
         if (rank)
-            print_rank(e, rank, (tw_einsum_reach(rank, e->extent) - extent[axis[r]]) / 2, out);
+            print_rank(e, rank, pad_before(e, rank, extent[axis[r]]), out);
         else
             tw_text_printf(out, "0");
     }

@@ -371,7 +371,7 @@ static const tw_term *term_along(const cook *c, int t, int o, int l, int64_t *re
             if (axis->term[i].loop == l)
                 found = &axis->term[i];
             else
-                *reach += axis->term[i].coef * (c->candidate.size[t][axis->term[i].loop] - 1);
+                *reach += llabs(axis->term[i].coef) * (c->candidate.size[t][axis->term[i].loop] - 1);
         }
         if (found) return found;
     }
@@ -384,8 +384,9 @@ static void let_slide(const cook *c, const nest *n, int m, int o, int l, residen
     int t = c->f->grain[m];
     int64_t reach = 0, window, ahead;
     const tw_term *term = term_along(c, t, o, l, &reach);
-    ahead = term->coef * c->candidate.size[t][l];
-    window = reach + ahead - term->coef;
+    int64_t step = llabs(term->coef); /* transposed convolutions walk backwards */
+    ahead = step * c->candidate.size[t][l];
+    window = reach + ahead - step;
     s->slide = l;
     s->moved = tw_sat_mul(slid_sweep(c, t, o, l), product_of(n, span_of(0, n->n) & ~s->first & ~n->depends[o]));
     s->held =

@@ -1,6 +1,6 @@
 /* test/fuse/test_room.c - more memory is hardly ever slower: what was found in a memory is a plan in one of twice the size.
  *
- * Groups are planned for less memory as well (plan/fused.c), but with the layers of the whole one, so that a few plans are slower by a per cent or so: how many and by how much is counted, printed and limited.
+ * Groups are planned for less memory as well (plan/fused.c). A few plans are slower in more memory all the same, by a per cent or so: how many and by how much is counted, printed and limited.
  *
  * Random graphs of convolutions, poolings and residual adds, too large to be gone through (fuse/exact.h), are planned for a memory, for one of twice the size, and so on.
  *

@@ -233,4 +233,18 @@ says out.txt "latency 160 cycles, proven"
 expect 0 plan workload.yaml -m "$found"/pipelined-late.yaml --mapping=map.yaml --max-buffers=1 --objective=latency --exhaustive -o out
 says out.txt "latency 160 cycles, proven"
 
+# Windows that walk backwards, as those of transposed convolutions and running sums do, ended a search that weighed how they slide: a division by zero.
+cat >workload.yaml <<'YAML'
+workload: w
+ops:
+  - name: op
+    compute: add
+    loops: {i: 6, j: 6}
+    reduce: [j]
+    reads: {ifm: {at: [i - j], shape: [6]}}
+    writes: {ofm: {at: [i]}}
+YAML
+expect 0 plan workload.yaml -m "$source"/test/onnx/tiny.yaml -o out
+says out.txt "proven"
+
 exit $failed

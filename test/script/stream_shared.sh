@@ -69,6 +69,11 @@ cmp -s asked.txt got.txt || { fail "the mapping was changed"; diff asked.txt got
 [ "$(grep -c "part: {loop: k, from: 6, to: 8}" d/mapping.yaml)" = 4 ] || fail "the remainders are not what they are"
 for c in 1 2 3; do [ "$(grep -c "accelerator$c.array}" d/mapping.yaml)" = 4 ] || fail "core $c has not four groups"; done
 
+# Padding of a converted layer is that of the file, not half of what its window reaches: three in front of 7x7 taps with stride 2.
+sub=convert
+expect 0 --as=workload "$data"/new_format/hardware/tpu_like_quad_core.yaml "$data"/examples/workload/resnet18.onnx
+says out.txt "2*oy + fy - 3, 2*ox + fx - 3"
+
 # Two loops over cores at once.
 printf -- '- name: default\n  core_allocation: [0, 1, 2, 3]\n  inter_core_tiling: ["OY, 2", "K, 2"]\n' >grid.yaml
 quad=$data/new_format/hardware/tpu_like_quad_core.yaml

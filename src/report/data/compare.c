@@ -95,12 +95,12 @@ static bool same_steps(const tw_document *a, const tw_document *b)
 static tw_status find_stretches(tw_comparison_rows *c, tw_arena *arena)
 {
     const tw_document *const *doc = c->doc;
-    tw_stretch *made;
+    tw_compared_stretch *made;
     int64_t at[2] = {0, 0};
     if (!same_steps(doc[0], doc[1]) || (!doc[0]->programs && !doc[1]->programs)) return TW_OK;
     TW_ALLOC(arena, made, doc[0]->n_spans + doc[1]->n_spans + 1);
     while (at[0] < doc[0]->n_spans || at[1] < doc[1]->n_spans) {
-        tw_stretch next = {.first = INT64_MAX, .last = -1};
+        tw_compared_stretch next = {.first = INT64_MAX, .last = -1};
         for (int i = 0; i < 2; i++)
             if (at[i] < doc[i]->n_spans) next.first = tw_min(next.first, doc[i]->span[at[i]].first);
         next.last = next.first;
@@ -229,7 +229,7 @@ static void put_stretches(tw_json *j, const tw_comparison_rows *c)
     tw_json_key(j, "stretches");
     tw_json_open(j, '[');
     for (int64_t i = 0; i < c->n_stretches; i++) {
-        const tw_stretch *s = &c->stretch[i];
+        const tw_compared_stretch *s = &c->stretch[i];
         tw_json_open_line(j, '{');
         tw_json_key_int(j, "first_step", s->first);
         tw_json_key_int(j, "last_step", s->last);

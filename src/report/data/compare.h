@@ -8,11 +8,11 @@ typedef struct tw_difference {
 } tw_difference;
 
 /* Steps between which both networks have the end of a group, or of a step that runs by itself. */
-typedef struct tw_stretch {
+typedef struct tw_compared_stretch {
     int64_t first, last; /* steps */
     int64_t groups[2];
     double cycles[2];
-} tw_stretch;
+} tw_compared_stretch;
 
 typedef struct tw_comparison_rows {
     const tw_document *doc[2];
@@ -21,7 +21,7 @@ typedef struct tw_comparison_rows {
     bool same_units;
     const tw_difference *row; /* in the order of the first; what only the second has comes last */
     int64_t n_rows;
-    const tw_stretch
+    const tw_compared_stretch
         *stretch; /* of networks with the same steps, one of which runs in groups; they add up to both times */
     int64_t n_stretches;
 } tw_comparison_rows;

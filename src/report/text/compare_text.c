@@ -232,7 +232,7 @@ static tw_status put_numbers(printer *p)
 
 /* ---- stretches of networks ---- */
 
-static void put_stretch(printer *p, tw_table *table, const tw_stretch *s)
+static void put_stretch(printer *p, tw_table *table, const tw_compared_stretch *s)
 {
     double a = s->cycles[0], b = s->cycles[1];
     tw_table_row(table, b < a ? TW_GOOD : TW_ALARM);

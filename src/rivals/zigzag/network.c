@@ -83,7 +83,9 @@ static tw_status read_window(network *n, const tw_onnx_node *node, const tw_shap
         *x = (tw_zz_relation){.name = name[i],
                               .dim = {tw_zz_dim_of(l, out[i]), tw_zz_dim_of(l, tap[i])},
                               .step = {entry_of(node, "strides", i, 1), entry_of(node, "dilations", i, 1)},
-                              .size = in->dim[3 - i]};
+                              .size = in->dim[3 - i],
+                              .before = entry_of(node, "pads", i, -1)};
+        x->has_before = x->before >= 0;
         if (x->step[0] < 1 || x->step[1] < 1)
             return tw_diag_error(n->r->work.diag, place(n),
                                  "node '%s' (%s): strides and dilations must be 1 or more", node->name, node->op);

@@ -46,7 +46,10 @@ static void add_window(const tw_zz_layer *l, int relation, tw_einsum_operand *e,
 {
     const tw_zz_relation *x = &l->relation[relation];
     if (e->n_ranks < TW_RIVAL_RANKS) size->most[e->n_ranks] = extent_of(l, x);
-    add_rank(e, (tw_einsum_rank){2, {{x->dim[0], x->step[0]}, {x->dim[1], x->step[1]}}});
+    add_rank(e, (tw_einsum_rank){.n_terms = 2,
+                                 .term = {{x->dim[0], x->step[0]}, {x->dim[1], x->step[1]}},
+                                 .has_before = x->has_before,
+                                 .before = x->before});
 }
 
 /* An operand that has one window has all of them, as in the tool: those of the equation in its order, so that what a layer makes and the next reads has the
@@ -461,7 +464,7 @@ static bool same_windows(const tw_zz_layer *a, const tw_zz_layer *b)
     for (int i = 0; i < a->n_relations; i++) {
         const tw_zz_relation *x = &a->relation[i], *y = &b->relation[i];
         if (x->dim[0] != y->dim[0] || x->dim[1] != y->dim[1] || x->step[0] != y->step[0] ||
-            x->step[1] != y->step[1] || x->size != y->size || x->pad != y->pad)
+            x->step[1] != y->step[1] || x->size != y->size || x->pad != y->pad || x->before != y->before)
             return false;
     }
     return true;

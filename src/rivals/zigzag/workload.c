@@ -149,6 +149,8 @@ static void read_pad(tw_fields *f, const tw_node *pair, tw_zz_relation *x)
              !tw_node_int(pair->child->next, "padding", 0, TW_EXTENT_MAX, f->diag, &hi))
         f->n_bad++;
     x->pad = lo + hi;
+    x->has_before = true;
+    x->before = lo;
 }
 
 static void read_extents(tw_fields *f, tw_zz_layer *l)

@@ -58,6 +58,8 @@ typedef struct tw_zz_relation { /* ix = 2*ox + 1*fx */
     const char *name;
     int dim[2];
     int64_t step[2], size, pad; /* size 0: not said */
+    bool has_before;            /* what of the padding comes first is said: */
+    int64_t before;
 } tw_zz_relation;
 typedef struct tw_zz_layer {
     const char *name, *type;
