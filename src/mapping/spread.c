@@ -43,7 +43,7 @@ tw_spread tw_spread_or_default(const tw_spread *given, const tw_op *op, int n_di
 
 bool tw_spread_has(const tw_spread *spread, int loop, int dim)
 {
-    return spread->dim[loop] == dim + 1 || spread->share[loop][dim] > 0;
+    return spread->dim[loop] == dim + 1 || (dim >= 0 && spread->share[loop][dim] > 0);
 }
 
 bool tw_spread_uses(const tw_spread *spread, const tw_op *op, int dim)
