@@ -105,7 +105,10 @@ static const target after_networks[] = {
     /* The figure was measured on the Gemmini-like machine. Here 64 channels of nine rows come from flash before anything runs
      * (9'412 cycles), unless input channels are cut in sram; then the loads of the next rows, one step ahead, take longer than
      * the steps (468'075 cycles by hand). With twenty times the work nothing better is found, `plan CONV_I8 -m ethos-u55-like
-     * --objective=latency --budget=400000000`, but the bound is 451'874: neither reached nor excluded. */
+     * --objective=latency --budget=400000000`, but the bound is 451'874: neither reached nor excluded.
+     * Narrower tiles start sooner, but a transfer whose rows are not whole pays 64 cycles for each channel (686'057 cycles with 8x8 positions). With
+     * input channels cut in sram and sums that leave shram (24 channels at a time, 16 output channels) start and end take 6'136 cycles, which would do; but
+     * the next sums of a tile come back only when those before have been stored into it: 776'144 cycles. */
     {"conv 3x3 56x56x64 i8, ethos-u55-like", CONV_I8, "ethos-u55-like", NULL, {TW_CYCLES, NULL}, 459108, -1, 1},
     {"swiglu 256x4096x14336, kpu",
      "matmul:256x14336x4096" SWIGLU_TYPE,

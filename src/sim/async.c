@@ -550,8 +550,7 @@ static tw_status run(tw_async *s, const tw_program *program, tw_timeline *out, t
             for (k = i + 1; k < n && step[k].instr.together;) k++;
             TW_TRY(tw_async_command_run(s, &step[i], k - i));
         }
-        if (forward && cursor.moved == forward->place && !tw_meter_add(s->meter, tw_forward_look(forward)))
-            return TW_INFEASIBLE;
+        if (forward && !tw_meter_add(s->meter, tw_forward_look(forward))) return TW_INFEASIBLE;
     }
     return TW_OK;
 }

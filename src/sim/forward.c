@@ -6,6 +6,7 @@
 enum {
     FEWEST_ROUNDS = 6,      /* a place that turns less often is not worth looking at */
     MOST_LOOKS = 200,       /* a program that has not settled by then will not       */
+    LONG_ROUND = 1000,      /* in a round of so many steps shorter ones are looked for, too */
     MOST_BUFFERS = 1 << 14, /* larger states are not worth comparing             */
     CHEAP = 8,              /* so many moments are written down and compared in the time of an instruction */
 };
@@ -20,14 +21,22 @@ static bool is_uniform(const tw_flow_cursor *c, int loop)
     return true;
 }
 
-static int choose_place(const tw_flow_cursor *c)
+/* The first place from `from` on whose rounds are alike, -1: none. */
+static int choose_place(const tw_flow_cursor *c, int from)
 {
     const tw_flow *flow = c->flow;
     if (c->program->layout.n_buffers > MOST_BUFFERS) return -1;
     if (flow->serpentine || flow->residency[0][tw_op_output(c->program->op)].returns) return -1;
-    for (int p = 0; p < flow->n_places; p++)
+    for (int p = from; p < flow->n_places; p++)
         if (flow->trips[p] >= FEWEST_ROUNDS && is_uniform(c, flow->place[p].loop)) return p;
     return -1;
+}
+
+static bool has_long_rounds(const tw_flow *flow, int place)
+{
+    int64_t steps = 1;
+    for (int p = place + 1; p < flow->n_places && steps < LONG_ROUND; p++) steps *= flow->trips[p];
+    return steps >= LONG_ROUND;
 }
 
 static int64_t count_moments(const tw_async *s)
@@ -45,22 +54,32 @@ static tw_status new_snapshot(tw_snapshot *s, int64_t room, int width, tw_arena 
     return TW_OK;
 }
 
-tw_status tw_forward_new(tw_async *sim, tw_flow_cursor *cursor, tw_timeline *total, tw_arena *arena,
-                         tw_forward **out)
+static tw_status new_forward(tw_async *sim, tw_flow_cursor *cursor, int place, tw_arena *arena, tw_forward **out)
 {
-    int place = choose_place(cursor);
-    *out = NULL;
-    if (place < 0) return TW_OK;
     tw_forward *f;
     TW_ALLOC(arena, f, 1);
-    *f = (tw_forward){.sim = sim, .total = total, .cursor = cursor, .place = place, .room = count_moments(sim)};
+    *f = (tw_forward){
+        .sim = sim, .cursor = cursor, .place = place, .room = count_moments(sim), .least_start = INT64_MAX};
     TW_TRY(new_snapshot(&f->before, f->room, sim->width, arena));
     TW_TRY(new_snapshot(&f->now, f->room, sim->width, arena));
     TW_ALLOC(arena, f->growth, f->room * sim->width);
     TW_ALLOC(arena, f->slot, f->room);
     TW_ALLOC(arena, f->path, f->room);
-    sim->least_start = INT64_MAX;
     *out = f;
+    return TW_OK;
+}
+
+tw_status tw_forward_new(tw_async *sim, tw_flow_cursor *cursor, tw_timeline *total, tw_arena *arena,
+                         tw_forward **out)
+{
+    *out = NULL;
+    sim->least_start = INT64_MAX;
+    for (int place = choose_place(cursor, 0); place >= 0;) {
+        TW_TRY(new_forward(sim, cursor, place, arena, out));
+        (*out)->total = total;
+        out = &(*out)->inside;
+        place = has_long_rounds(cursor->flow, place) ? choose_place(cursor, place + 1) : -1;
+    }
     return TW_OK;
 }
 
@@ -186,7 +205,7 @@ static likeness compare(tw_forward *f, int64_t *delta)
     *delta = b->at[b->n - 1] - a->at[a->n - 1]; /* the last moment of all */
     if (!units_moved(f)) return OTHER;
     for (int64_t i = 0; i < b->n; i++) {
-        if (b->at[i] == a->at[i] && b->at[i] < f->sim->least_start) continue;
+        if (b->at[i] == a->at[i] && b->at[i] < f->least_start) continue;
         if (b->at[i] - a->at[i] != *delta) return OTHER;
         if (width > 0 && !f->path[i]) continue;
         const int64_t *x = a->share + i * width, *y = b->share + i * width;
@@ -288,7 +307,7 @@ static void keep_snapshot(tw_forward *f, bool compared)
     f->full = !compared || f->owed == 0;
 }
 
-int64_t tw_forward_look(tw_forward *f)
+static int64_t look(tw_forward *f)
 {
     int64_t delta;
     bool may_look = has_paid(f) || f->full;
@@ -311,6 +330,16 @@ int64_t tw_forward_look(tw_forward *f)
         f->grows = found == IN_TIME && f->full;
     }
     f->seen = f->total->sum.instructions;
-    f->sim->least_start = INT64_MAX;
+    f->least_start = INT64_MAX;
     return work;
+}
+
+int64_t tw_forward_look(tw_forward *outermost)
+{
+    tw_forward *f = outermost;
+    while (f && f->place != f->cursor->moved) f = f->inside;
+    if (!f) return 0;
+    for (tw_forward *g = outermost; g; g = g->inside) g->least_start = tw_min(g->least_start, g->sim->least_start);
+    f->sim->least_start = INT64_MAX;
+    return look(f);
 }

@@ -19,6 +19,9 @@
  * Units of engines that run in the round must be of kind (a): what they stood idle before a command is counted from when they
  * became free.
  *
+ * Long rounds have rounds of places inside. These are skipped in the same way, each sweep by itself: that a sweep of the inner place was made shorter changes nothing
+ * of what the outer one compares, since moments and counts are those that a simulation has in the end.
+ *
  * So n rounds are skipped by adding n Delta to the moments of kind (a), n times the shares to their paths and n times
  * the counts of the round to the totals. test/sim/test_forward.c compares this with the plain simulation. */
 #ifndef TW_SIM_FORWARD_H
@@ -42,6 +45,8 @@ typedef struct tw_forward {
     tw_timeline *total; /* what the simulation counts into */
     tw_flow_cursor *cursor;
     int place;
+    struct tw_forward *inside; /* the same of a place inside of this one, whose rounds are long; NULL: none */
+    int64_t least_start;       /* of the commands since the last look  */
     int64_t n_looks;
     int64_t room;    /* moments of a snapshot */
     bool full;       /* `before` holds the state one round ago */
@@ -58,7 +63,7 @@ typedef struct tw_forward {
 /* *out is NULL when the program has no place whose rounds are alike. */
 TW_NODISCARD tw_status tw_forward_new(tw_async *sim, tw_flow_cursor *cursor, tw_timeline *total, tw_arena *arena,
                                       tw_forward **out);
-/* To be called when `place` has moved: compares with the state one round ago and skips what repeats. Returns the work
+/* To be called after every step: where a place that is looked at has moved, compares with the state one round ago and skips what repeats. Returns the work
  * that this was, in instructions. */
-int64_t tw_forward_look(tw_forward *f);
+int64_t tw_forward_look(tw_forward *outermost);
 #endif

@@ -235,6 +235,63 @@ static const char *builtin(const char *name)
     return tw_machine_builtin_text(i);
 }
 
+/* Two levels of tiles, so that rounds have rounds of many steps inside, whole or with a rest. */
+static void make_nested(uint64_t *rng, text *t)
+{
+    static const char *const order[] = {"m, n, k", "n, m, k", "m, k, n"};
+    static const char *const keep[] = {"tile", "tile", "m", "n", "all"};
+    int64_t inner = pick(rng, 1, 2), outer = inner * pick(rng, 2, 8) + pick(rng, 0, 1);
+    snprintf(t->workload, sizeof t->workload, "matmul:%" PRId64 "x%" PRId64 "x%" PRId64 ",dtype=i8",
+             outer * pick(rng, 2, 8) + pick(rng, 0, 3), outer * pick(rng, 1, 4), inner * pick(rng, 4, 20));
+    snprintf(t->mapping, sizeof t->mapping,
+             "mapping:\n  matmul:\n    levels:\n      - {at: l2, sizes: {m: %" PRId64 ", n: %" PRId64
+             "}, order: [%s], buffers: {ifm: %" PRId64 ", w: %" PRId64 "}, keep: {ifm: %s}}\n"
+             "      - {at: l1, pass: true, buffers: {ifm: %" PRId64 ", w: %" PRId64 "}}\n"
+             "      - {at: fab, sizes: {m: %" PRId64 ", n: %" PRId64 ", k: %" PRId64
+             "}, order: [%s], buffers: {ofm: %" PRId64 "}}\n",
+             outer, outer, order[pick(rng, 0, 1)], pick(rng, 1, 3), pick(rng, 1, 3), keep[pick(rng, 0, 3)],
+             pick(rng, 1, 4), pick(rng, 1, 4), inner, inner, inner, order[pick(rng, 0, 2)], pick(rng, 1, 3));
+}
+
+TEST(rounds_inside_of_rounds_are_skipped_as_they_would_have_happened)
+{
+    uint64_t rng = tw_test_seed();
+    int64_t n = 0, instructions = 0;
+    int most = tw_test_rounds(400);
+    for (int i = 0; i < most; i++) {
+        text t;
+        make_machine(&rng, &t);
+        make_nested(&rng, &t);
+        n += try_case(&t, &instructions);
+    }
+    print_message("%" PRId64 " of %d programs run, %" PRId64 " instructions\n", n, most, instructions);
+    CHECK(n > most / 4);
+}
+
+/* 32 rounds of 32 of 32 steps: a few of each are run. */
+TEST(long_rounds_are_short_to_simulate)
+{
+    static const char levels[] = "mapping: {matmul: {levels: [{at: l3, pass: true}, {at: l2, pass: true}, {at: l1, "
+                                 "pass: true}, {at: fabric, "
+                                 "sizes: {m: 16, n: 16, k: 16}, order: [m, n, k], buffers: {ofm: 2}}]}}";
+    tw_bench b = tw_bench_new();
+    tw_model model;
+    tw_machine machine;
+    tw_mapping mapping;
+    tw_program program;
+    tw_timeline line;
+    tw_meter meter = {.limit = INT64_MAX};
+    int64_t all = 0;
+    CHECK_EQ(tw_read_model(&b, "w", "matmul:512x512x512", &model), TW_OK);
+    CHECK_EQ(tw_read_machine(&b, "m", builtin("kpu"), &machine), TW_OK);
+    CHECK_EQ(tw_read_mapping(&b, "p", levels, &model, &machine, &mapping), TW_OK);
+    CHECK(try_op(&b, &model, 0, &machine, mapping.op, &all));
+    CHECK_EQ(tw_program_build(&(tw_problem){&model, 0, &machine}, mapping.op, b.arena, &b.diag, &program), TW_OK);
+    CHECK_EQ(tw_timeline_measure(&program, true, &meter, b.arena, &b.diag, &line), TW_OK);
+    CHECK(meter.done < all / 30);
+    tw_bench_free(&b);
+}
+
 /* Engines that are equally busy have critical paths of their own, which grow side by side for ever: here dma and mover. */
 TEST(engines_that_are_equally_busy_are_skipped_too)
 {
