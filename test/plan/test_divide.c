@@ -421,3 +421,42 @@ TEST(channels_that_stay_in_parts_are_exchanged_over_links)
     CHECK_EQ(plan->joint->timeline.port_units[0], 5 * 7 * 6 + 9 * 12 * (5 + 12) + 12 * 7 * 6);
     tw_context_free(ctx);
 }
+
+/* Two convolutions that three cores share, behind a slow DRAM: their rows stay where they are made. */
+TEST(plan_finds_rows_that_are_exchanged)
+{
+    static const char workload[] =
+        "workload: pair\nops:\n"
+        "  - {name: a, op: conv, shape: [5, 12, 6], out: 8, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, "
+        "accumulator: i32, output: h}\n"
+        "  - {name: b, op: conv, shape: [8, 12, 6], out: 8, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, "
+        "accumulator: i32, inputs: {ifm: h}}\n";
+    static char machine_text[ROOM];
+    char *first = NULL;
+    write_machine(machine_text, 2);
+    for (int threads = 1; threads <= 3; threads += 2) {
+        tw_context *ctx = tw_context_new();
+        const tw_model *model;
+        const tw_machine *machine;
+        const tw_plan *plan, *again;
+        const tw_mapping *mapping;
+        tw_search_options options = TW_SEARCH_OPTIONS_INIT;
+        options.groups = true;
+        options.n_threads = threads;
+        CHECK_EQ(tw_model_parse(ctx, "pair", workload, &model), TW_OK);
+        CHECK_EQ(tw_machine_parse(ctx, "machine", machine_text, &machine), TW_OK);
+        CHECK_EQ(tw_plan_search(ctx, model, machine, &options, &plan), TW_OK);
+        char *written = mapping_of(ctx, must_verify(ctx, plan));
+        CHECK(strstr(written, "divide: {a: {oy: [4, 4, 4]}}") != NULL);
+        CHECK(strstr(written, "h.part2: c_2.m") != NULL);
+        CHECK(plan->joint->search->bound <= tw_plan_summary(plan)->cycles);
+        CHECK_EQ(tw_mapping_parse(ctx, model, machine, "again", written, &mapping), TW_OK);
+        CHECK_EQ(tw_plan_eval(ctx, model, machine, mapping, &again), TW_OK);
+        CHECK_EQ(tw_plan_summary(again)->cycles, tw_plan_summary(plan)->cycles);
+        if (first) CHECK_STR(written, first);
+        free(first);
+        first = written;
+        tw_context_free(ctx);
+    }
+    free(first);
+}
