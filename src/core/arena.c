@@ -3,7 +3,7 @@
  * A list of chunks, newest first; a request takes the end of the newest chunk or opens a larger one.
  * Rewinding frees the chunks opened since the mark, so a scratch arena returns to its size; a few of them are kept for
  * the next requests, since what is rewound is often done again. */
-#include "core/core.h"
+#include "core/adopt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +54,21 @@ void tw_arena_free(tw_arena *arena)
     while (arena->top) pop(arena);
     for (int i = 0; i < MOST_SPARE; i++) give_back(arena, arena->spare[i]);
     free(arena);
+}
+
+/* Its chunks come below all others, where no mark leads. */
+void tw_arena_adopt(tw_arena *arena, tw_arena *other)
+{
+    chunk **end = &arena->top;
+    while (*end) end = &(*end)->below;
+    *end = other->top;
+    for (chunk *c = other->top; c; c = c->below) {
+        arena->held += HEADER + c->room;
+        other->held -= HEADER + c->room;
+    }
+    if (arena->held > arena->peak) arena->peak = arena->held;
+    other->top = NULL;
+    tw_arena_free(other);
 }
 
 /* The smallest spare chunk that is large enough becomes the newest one. */

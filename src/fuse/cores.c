@@ -1,12 +1,14 @@
 /* src/fuse/cores.c - groups on several cores: each core alone, then segments split over all, then groups moved and split; see cores.h. */
 #include "fuse/cores.h"
 
+#include "core/adopt.h"
 #include "core/deadline.h"
 #include "fuse/hunt.h"
 #include "fuse/order.h"
 #include "fuse/stages.h"
 #include "mapping/groups.h"
 
+#include <pthread.h>
 #include <string.h>
 
 enum { MOST_MISSES = 3, MOST_PASSES = 4 };
@@ -534,7 +536,9 @@ static tw_status find_in_order(const tw_fuse_request *asked, const tw_work *work
                        .diag = work->diag};
     *out = (tw_cores_found){0};
     if (!(h.bench = tw_arena_new())) return TW_ERR_NOMEM;
-    tw_status status = search(&h);
+    tw_status status = tw_helper_open(&h);
+    if (status == TW_OK) status = search(&h);
+    tw_helper_close(&h);
     tw_arena_free(h.bench);
     if (status != TW_STOPPED) return status;
     return out->best.mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE; /* time is up: the best so far */
@@ -556,27 +560,71 @@ static void take_better(const tw_fuse_request *asked, const tw_cores_found *othe
     out->best.n_simulated = n_simulated;
 }
 
+/* The operators in another order, perhaps on a thread of its own, with memory of its own. */
+typedef struct other_order {
+    tw_fuse_request asked;
+    tw_model *model;
+    int *order;
+    tw_arena *arena, *scratch;
+    tw_diag diag;
+    tw_cores_found found;
+    tw_status status;
+} other_order;
+
+static void *find_other(void *user)
+{
+    other_order *o = user;
+    o->status = find_in_order(&o->asked, &(tw_work){o->arena, o->scratch, &o->diag}, &o->found);
+    return NULL;
+}
+
+/* Both orders, side by side if there are threads for that: neither knows of the other. */
+static tw_status find_both(const tw_fuse_request *asked, const tw_work *work, tw_cores_found *out, other_order *o)
+{
+    pthread_t thread;
+    o->arena = tw_arena_new();
+    o->scratch = tw_arena_new();
+    o->status = TW_ERR_NOMEM;
+    if (!o->arena || !o->scratch) return TW_ERR_NOMEM;
+    bool started = asked->n_threads > 1 && pthread_create(&thread, NULL, find_other, o) == 0;
+    tw_status status = find_in_order(asked, work, out);
+    if (started) pthread_join(thread, NULL);
+    bool over = tw_deadline_is_over(work->diag->deadline) || (status != TW_OK && status != TW_INFEASIBLE);
+    if (!started && !over) find_other(o);
+    if (!started && over) o->status = TW_INFEASIBLE;
+    return status;
+}
+
+/* The better of both; what it is made of lives as long as the rest of the plan. */
+static tw_status choose_order(const tw_fuse_request *asked, tw_status status, other_order *o, const tw_work *work,
+                              tw_cores_found *out)
+{
+    if (status != TW_OK && status != TW_INFEASIBLE) return status;
+    if (o->status != TW_OK) return o->status == TW_INFEASIBLE ? status : o->status;
+    TW_TRY(tw_order_restore(o->order, work->arena, &o->found.best.mapping));
+    if (status == TW_OK)
+        take_better(asked, &o->found, out);
+    else
+        *out = o->found;
+    if (out->best.mapping.group != o->found.best.mapping.group && out->alone != o->found.alone) return TW_OK;
+    tw_arena_adopt(work->arena, o->arena);
+    o->arena = NULL;
+    return TW_OK;
+}
+
 tw_status tw_cores_find(const tw_fuse_request *asked, const tw_work *work, tw_cores_found *out)
 {
-    tw_model *model;
-    tw_fuse_request request = *asked;
-    tw_cores_found other;
-    int *order;
+    other_order o = {.asked = *asked, .diag = tw_diag_quiet(work->diag)};
     bool same;
-    TW_ALLOC(work->arena, model, 1);
-    TW_TRY(tw_order_follow(asked->model, work->arena, model, &order, &same));
-    tw_status status = find_in_order(asked, work, out);
-    if (same || tw_deadline_is_over(work->diag->deadline) || (status != TW_OK && status != TW_INFEASIBLE))
-        return status;
-    request.model = model;
-    tw_status again = find_in_order(&request, work, &other);
-    if (again != TW_OK) return again == TW_INFEASIBLE ? status : again;
-    TW_TRY(tw_order_restore(order, work->arena, &other.best.mapping));
-    if (status == TW_OK)
-        take_better(asked, &other, out);
-    else
-        *out = other;
-    return TW_OK;
+    TW_ALLOC(work->arena, o.model, 1);
+    TW_TRY(tw_order_follow(asked->model, work->arena, o.model, &o.order, &same));
+    if (same) return find_in_order(asked, work, out);
+    o.asked.model = o.model;
+    tw_status status = find_both(asked, work, out, &o);
+    if (o.arena && o.scratch) status = choose_order(asked, status, &o, work, out);
+    tw_arena_free(o.arena);
+    tw_arena_free(o.scratch);
+    return status;
 }
 
 /* ---- the table ---- */

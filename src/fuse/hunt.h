@@ -60,8 +60,10 @@ typedef struct tw_cores_hunt {
     tw_cores_found *out;
     tw_arena *arena, *scratch, *bench;
     tw_diag *diag;
-    bool pairs; /* splits along two loops are tried */
-    bool few;   /* splits over all cores alone are   */
+    bool pairs;                   /* splits along two loops are tried */
+    bool few;                     /* splits over all cores alone are   */
+    struct tw_cores_hunt *helper; /* of a second thread; NULL: there is one only */
+    tw_diag own_diag;             /* a helper's                                     */
 } tw_cores_hunt;
 
 /* ---- parts.c ---- */
@@ -87,6 +89,11 @@ TW_NODISCARD tw_status tw_part_tilings(tw_cores_hunt *h, const tw_hunt_split *s,
                                        const tw_machine *machine, tw_drive **out);
 /* The best tiling of a part on its core; `cycles` stays 0 when there is none. */
 TW_NODISCARD tw_status tw_part_tile(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p);
+/* Tiles those parts of a split that are not known yet, on two threads where there are two: tw_part_tile then finds them. */
+TW_NODISCARD tw_status tw_parts_tile(tw_cores_hunt *h, const tw_hunt_split *s);
+/* What the second thread has of its own; it is closed when the search is over, and what it found stays. */
+TW_NODISCARD tw_status tw_helper_open(tw_cores_hunt *h);
+void tw_helper_close(tw_cores_hunt *h);
 /* The group of a part in numbers of the whole platform. */
 TW_NODISCARD tw_status tw_part_place(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p,
                                      tw_group_map *out);

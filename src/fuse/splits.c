@@ -13,6 +13,7 @@ tw_status tw_split_price(tw_cores_hunt *h, tw_hunt_split *s, bool *can)
     tw_group_map *group;
     tw_hunt_figures m;
     *can = false;
+    TW_TRY(tw_parts_tile(h, s));
     for (int i = 0; i < s->n; i++) {
         TW_TRY(tw_part_tile(h, s, &s->part[i]));
         if (s->part[i].cycles == 0) return TW_OK;

@@ -50,6 +50,12 @@ printf -- '- name: default\n  core_allocation: [0]\n  intra_core_tiling: ["OY, 2
 expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping tiles.yaml --rules=native -o tiles
 says tiles/mapping.yaml "sizes: {oy: 3}"; says tiles/mapping.yaml "sizes: {oy: 2}"; says tiles/mapping.yaml "sizes: {d: 1}"
 
+# A loop that is added up over cores: each core makes sums, and one adds them up.
+printf -- '- name: default\n  core_allocation: [0, 1]\n  inter_core_tiling: ["C, 2"]\n' >sums.yaml
+expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping sums.yaml
+expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping sums.yaml --rules=native -o sums
+says sums/mapping.yaml "divide: {wide: {c: ["; says sums/mapping.yaml "ops: [wide.sum1]"; says out.txt "executed, equal to"
+
 sub=convert
 sed 's/little/nobody/' "$t/hda.yaml" >broken.yaml
 cp "$t"/big.yaml "$t"/dram.yaml .

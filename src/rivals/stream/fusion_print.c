@@ -425,7 +425,7 @@ static void print_unroll(writer *w)
     for (int i = 0; i < w->n; i++) {
         const member *m = &w->member[i];
         tw_text_printf(w->out, "%s", i ? ", " : "");
-        tw_stream_spread_print(m->einsum, m->box, w->cores->hda->core[m->core].machine, w->out);
+        tw_stream_spread_print(m->einsum, "", m->box, w->cores->hda->core[m->core].machine, w->out);
     }
     tw_text_printf(w->out, "}\n");
 }

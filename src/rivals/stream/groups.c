@@ -1,10 +1,12 @@
 /* src/rivals/stream/groups.c - see groups.h. */
 #include "rivals/stream/groups.h"
 #include "mapping/group.h"
+#include "model/divided.h"
 #include "rivals/stream/fusion.h"
 #include "rivals/stream/machine.h"
 #include "rivals/stream/spread.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct tile { /* what one core runs of a layer */
@@ -19,6 +21,8 @@ typedef struct tile { /* what one core runs of a layer */
     bool is_cut;                /* the mapping says sizes of tiles, or the most of them */
     int64_t cut[TW_RIVAL_DIMS]; /* those sizes                                          */
     int slides;                 /* the loop along which rows that tiles share stay, -1: none */
+    bool sums;                  /* the loop over cores is added up: the tile is an operator of its own */
+    char piece[16];             /* ".sum0" of such a one, else empty                              */
 } tile;
 
 /* ---- sizes ---- */
@@ -134,7 +138,10 @@ static bool fit_cuts(tile *t)
 
 static void print_tensor(const tile *t, int operand, tw_text *out)
 {
-    tw_print_our_loop(t->einsum->operand[operand].name, out);
+    if (t->sums && operand == TW_ZZ_O)
+        tw_text_printf(out, "sums");
+    else
+        tw_print_our_loop(t->einsum->operand[operand].name, out);
 }
 
 static void print_cuts(const tile *t, tw_text *out)
@@ -186,6 +193,7 @@ static void print_slide(const tile *t, tw_text *out)
 /* One loop, or a list of them. */
 static void print_part(const tile *t, tw_text *out)
 {
+    if (t->sums) return;
     for (int l = 0; l < t->n_loops; l++) {
         tw_text_printf(out, "%s%s{loop: ", l == 0 ? "    part: " : ", ", l == 0 && t->n_loops > 1 ? "[" : "");
         tw_print_our_loop(t->einsum->dim[t->loop[l]], out);
@@ -203,7 +211,7 @@ static void print_tile(const tw_cores *cores, const tile *t, int number, tw_text
     tw_print_our_name(cores->hda->core[t->core].name, out);
     tw_text_printf(out, "\n    ops: [");
     tw_print_our_name(t->layer->name, out);
-    tw_text_printf(out, "]\n");
+    tw_text_printf(out, "%s]\n", t->piece);
     print_part(t, out);
     tw_text_printf(out, "    levels:\n");
     for (int l = 0; l < t->levels->n; l++) { /* all memories of a core have tiles of one size */
@@ -215,11 +223,13 @@ static void print_tile(const tw_cores *cores, const tile *t, int number, tw_text
         tw_text_printf(out, "}\n");
     }
     tw_text_printf(out, "    unroll: {");
-    tw_stream_spread_print(t->einsum, t->size, rival.machine, out);
+    tw_stream_spread_print(t->einsum, t->piece, t->size, rival.machine, out);
     tw_text_printf(out, "}\n");
 }
 
 /* ---- tiles of a layer ---- */
+
+static bool is_added_up(const tw_einsum *e, int d) { return !(tw_einsum_relevant(&e->operand[TW_ZZ_O]) >> d & 1); }
 
 /* The loops that lie over cores. */
 static tw_status find_loops(const tw_cores_layer *l, const tw_einsum *e, tw_diag *diag, tile *t)
@@ -229,13 +239,14 @@ static tw_status find_loops(const tw_cores_layer *l, const tw_einsum *e, tw_diag
         if (t->n_loops == TW_MAX_SPLIT_LOOPS)
             return tw_diag_error(diag, l->entry->loc, "more than %d loops of '%s' lie over cores",
                                  TW_MAX_SPLIT_LOOPS, l->whole->name);
-        if (!(tw_einsum_relevant(&e->operand[TW_ZZ_O]) >> d & 1))
-            return tw_diag_error(diag, l->entry->loc,
-                                 "'%s' of '%s' is summed over cores; parts of ours are parts of the result",
-                                 e->dim[d], l->whole->name);
+        t->sums |= is_added_up(e, d);
         t->loop[t->n_loops++] = d;
     }
-    return TW_OK;
+    if (!t->sums || (t->n_loops == 1 && l->n_tiles <= TW_MAX_SUMS)) return TW_OK;
+    return tw_diag_error(diag, l->entry->loc,
+                         "'%s' of '%s' is added up over %" PRId64
+                         " cores: ours does so over one loop and at most %d cores",
+                         e->dim[t->loop[0]], l->whole->name, l->n_tiles, TW_MAX_SUMS);
 }
 
 /* What tile n has of each of these loops, the last one fastest; false: nothing, since parts are rounded up. */
@@ -262,6 +273,63 @@ static tw_status print_one(const tw_cores *cores, int layer, tile *t, int number
     return TW_OK;
 }
 
+/* Adds up the sums of a layer on the core of its first tile: its longest loop in as many parts as there must be for them to fit. */
+static void print_adder(const tw_cores *cores, tile *t, int n, tw_text *out)
+{
+    const tw_einsum_operand *o = &t->einsum->operand[TW_ZZ_O];
+    tw_rival rival = {.machine = cores->hda->core[t->core].machine};
+    int longest = -1, last = t->levels->n - 1;
+    int64_t words = 0;
+    memcpy(t->all, t->einsum->extent, sizeof t->all);
+    memcpy(t->size, t->all, sizeof t->size);
+    for (int d = 0; d < t->einsum->n_dims; d++) {
+        if (is_added_up(t->einsum, d))
+            t->size[d] = t->all[d] = 1;
+        else if (longest < 0 || t->all[d] > t->all[longest])
+            longest = d;
+    }
+    while (tw_einsum_volume(o, t->size, &words) && longest >= 0 && t->size[longest] > 1 &&
+           (double)words * (double)(n * tw_max(o->bits, o->partial_bits) + o->bits) / 8 >
+               (double)t->levels->level[last].bytes / 2)
+        t->size[longest] = tw_cdiv(t->size[longest], 2);
+    tw_text_printf(out, "  - name: ");
+    tw_print_our_name(t->layer->name, out);
+    tw_text_printf(out, "\n    core: ");
+    tw_print_our_name(cores->hda->core[t->core].name, out);
+    tw_text_printf(out, "\n    ops: [");
+    tw_print_our_name(t->layer->name, out);
+    tw_text_printf(out, "]\n    levels:\n");
+    for (int l = 0; l <= last; l++) {
+        tw_text_printf(out, "      - {at: ");
+        tw_levels_print_name(&rival, t->levels, l, out);
+        if (l == 0) print_cuts(t, out);
+        tw_text_printf(out, "}\n");
+    }
+}
+
+/* The layers that are added up over cores, and by which shares. */
+static void print_divisions(const tw_cores *cores, tw_text *out)
+{
+    const char *between = "divide: {";
+    for (int i = 0; i < cores->n_layers; i++) {
+        const tw_cores_layer *l = &cores->layer[i];
+        const tw_einsum *e = cores->whole[i].einsum;
+        tile t = {.layer = &cores->whole[i], .einsum = e};
+        tw_diag quiet = {.muted = true};
+        if (find_loops(l, e, &quiet, &t) != TW_OK || !t.sums) continue;
+        tw_text_printf(out, "%s", between);
+        tw_print_our_name(t.layer->name, out);
+        tw_text_printf(out, ": {");
+        tw_print_our_loop(e->dim[t.loop[0]], out);
+        between = ", ";
+        for (int64_t n = 0; n < l->n_tiles; n++)
+            if (find_spans(l, e, n, &t))
+                tw_text_printf(out, "%s%" PRId64, n == 0 ? ": [" : ", ", tw_span_len(t.span[0]));
+        tw_text_printf(out, "]}");
+    }
+    if (between[0] == ',') tw_text_printf(out, "}\n");
+}
+
 /* `alone`: the group of the mapping that has this layer and no other, NULL: there is none. */
 static tw_status print_layer(const tw_cores *cores, const tw_core_table *table, int layer,
                              const tw_hda_fusion *alone, tw_diag *diag, tw_text *out)
@@ -273,7 +341,9 @@ static tw_status print_layer(const tw_cores *cores, const tw_core_table *table, 
     TW_TRY(find_loops(l, e, diag, &t));
     memcpy(t.cut, e->extent, sizeof t.cut);
     t.is_cut = tw_hda_fusion_sizes(cores, layer, alone, t.cut);
-    for (int64_t n = 0, number = 0; n < l->n_tiles; n++) {
+    int64_t number = 0;
+    int first = -1;
+    for (int64_t n = 0; n < l->n_tiles; n++) {
         if (!find_spans(l, e, n, &t)) continue;
         int core = tw_cores_place(cores, table, layer, n);
         if (core < 0)
@@ -281,8 +351,14 @@ static tw_status print_layer(const tw_cores *cores, const tw_core_table *table, 
                                       l->whole->name);
         TW_TRY(tw_hda_levels(cores->hda, core, diag, &levels));
         t.core = core;
+        if (first < 0) first = core;
+        if (t.sums) snprintf(t.piece, sizeof t.piece, ".sum%d", (int)number);
         TW_TRY(print_one(cores, layer, &t, (int)number++, diag, out));
     }
+    if (!t.sums) return TW_OK;
+    t.core = first;
+    TW_TRY(tw_hda_levels(cores->hda, first, diag, &levels));
+    print_adder(cores, &t, (int)number, out);
     return TW_OK;
 }
 
@@ -302,7 +378,9 @@ tw_status tw_cores_print_groups(const tw_cores *cores, const tw_core_table *tabl
     const tw_hda_fusion *fused = cores->fused;
     int next = 0;
     tw_text_printf(out, "# Written by 'tilewright convert'; for the machine and the workload that it writes of the "
-                        "same files.\ngroups:\n");
+                        "same files.\n");
+    print_divisions(cores, out);
+    tw_text_printf(out, "groups:\n");
     for (int i = 0; i < cores->n_layers;) {
         bool begins = next < cores->n_fused && fused[next].first == i;
         if (begins)

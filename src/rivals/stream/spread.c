@@ -50,12 +50,14 @@ static void try_axis(spread *s, int axis)
     try_axis(s, axis + 1);
 }
 
-void tw_stream_spread_print(const tw_einsum *einsum, const int64_t *size, const tw_hierarchy *machine, tw_text *out)
+void tw_stream_spread_print(const tw_einsum *einsum, const char *piece, const int64_t *size,
+                            const tw_hierarchy *machine, tw_text *out)
 {
     spread s = {.einsum = einsum, .machine = machine, .size = size};
     const char *between = ": {";
     try_axis(&s, 0);
     tw_print_our_name(einsum->name, out);
+    tw_text_printf(out, "%s", piece);
     for (int a = 0; a < machine->n_axes; a++) {
         if (s.best[a] < 0) continue;
         tw_text_printf(out, "%s", between);

@@ -144,7 +144,8 @@ class NetworkView implements View {
     const { undescribed, stale_shapes, values_without_shape, totals, steps } = this.net;
     const made: HTMLElement[] = [];
     if (undescribed.length) made.push(this.undescribed());
-    const refused = steps.filter((step) => step.kind === "tiled" && step.cycles === undefined);
+    const runs = (i: number) => this.net.programs?.some((p) => i >= p.first_step && i < p.first_step + p.steps); // has no layer of its own, and needs none
+    const refused = steps.filter((step, i) => step.kind === "tiled" && step.cycles === undefined && !runs(i));
     if (refused.length) made.push(this.refused(refused));
     const untimed = totals.untimed_steps > 0 && !undescribed.length;
     const remarks = [
@@ -207,7 +208,7 @@ class NetworkView implements View {
   private timeCard(): Card {
     const { cycles } = this.net.totals;
     const apart = layersOf(this.net).cycles;
-    const how = this.net.programs?.length ? `cycles; layer by layer ${digits(apart)}` : "cycles, steps one after the other";
+    const how = this.net.programs?.length ? `cycles${apart ? `; layer by layer ${digits(apart)}` : ""}` : "cycles, steps one after the other";
     const below = this.clock ? `${digits(cycles)} cycles at ${digits(this.clock)} MHz${apart > cycles ? `; layer by layer ${digits(apart)}` : ""}` : how;
     return { key: "cycles", title: "whole network", value: cycles, show: this.clock ? duration(cycles, this.clock) : digits(cycles), below };
   }
@@ -220,7 +221,7 @@ class NetworkView implements View {
   private planCard(): Card {
     const { totals: t, steps } = this.net;
     const layers = new Set(steps.filter((s) => s.cycles !== undefined).map((s) => s.layer)).size;
-    const below = `${digits(t.proven_layers)} of ${digits(layers)} different layers proven, ${digits(t.layers_within_1_percent)} within 1 % of the bound`;
+    const below = layers ? `${digits(t.proven_layers)} of ${digits(layers)} different layers proven, ${digits(t.layers_within_1_percent)} within 1 % of the bound` : "all in programs";
     return { key: "planned_steps", title: "steps with a plan", value: t.planned_steps, show: `${digits(t.planned_steps)} of ${digits(steps.length)}`, below };
   }
   private trafficCard(): Card | null {
