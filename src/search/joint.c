@@ -42,7 +42,7 @@ int64_t tw_joint_returns(const tw_view *v, int t, int64_t trips)
     int64_t n = trips - 1, elems = tw_sat_mul(s->least[output], n),
             late = tw_cost_cycles(&mover->cost, 1) - tw_engine_busy(mover, 1);
     if (t != v->f->n_tiled - 1 || s->back[m] != s->mover[m][output] || mover->count > 1) return 0;
-    if (v->skips || may_stay_together(v, t)) return 0;
+    if (s->machine->engine[s->machine->compute].late || v->skips || may_stay_together(v, t)) return 0;
     for (int l = 0; l < s->op->n_loops; l++)
         if (tw_space_depends(s, output, l)) n = tw_sat_mul(n, v->n[t + 1][l]);
     int64_t in = tw_busy_of(mover, n, tw_sat_mul(elems, s->partial_units));
@@ -74,6 +74,7 @@ static int64_t holding(const tw_view *v, int64_t trips)
         if (tw_space_depends(s, output, l)) tiles = tw_sat_mul(tiles, v->n[1][l]);
     int64_t buffers = tw_max(1, s->machine->memory[m].size / tw_max(1, size)), cycles = tw_view_compute(v, -1);
     const tw_engine *mover[2] = {out, in};
+    if (s->machine->engine[s->machine->compute].late) return 0; /* its buffer comes while it executes */
     for (int i = 0; i < 2; i++) {
         int64_t late = tw_cost_cycles(&mover[i]->cost, 1) - tw_engine_busy(mover[i], 1),
                 n = trips - 1; /* unfinished */
