@@ -438,7 +438,8 @@ static void put_loops(weighing *w, int k)
         tried |= r == 0;
     }
     memcpy(w->inside, before, sizeof before);
-    if (!tried || w->c->apart) put_loops(w, k + 1); /* a loop that takes others with it is not for nothing anywhere */
+    if (!tried || w->c->apart)
+        put_loops(w, k + 1); /* a loop that takes others with it is not for nothing anywhere */
 }
 
 /* Every sequence of the operands that are not settled, from rank r on. */
