@@ -34,7 +34,7 @@ enum { BUFFERS_MAX = 65536, THREADS_MAX = 64 };
 static const char *const space_words[] = {[TW_SPACE_ALL] = "all",
                                           [TW_SPACE_NOTES] = "notes",
                                           [TW_SPACE_WINDOWS] = "windows",
-                                          [TW_SPACE_DIVIDED] = "divided",
+                                          [TW_SPACE_WHOLE] = "whole",
                                           NULL};
 static const char *const mode_words[] = {
     [TW_MODE_DEFAULT] = "default", [TW_MODE_SEPARATE] = "separate", [TW_MODE_IN_PLACE] = "in-place",
@@ -125,8 +125,8 @@ static const struct argp_option goal_options[] = {
      "machines with energies, latency elsewhere",
      0},
     {"pareto", KEY_PARETO, 0, 0, "the Pareto front of the objectives", 0},
-    {"space", KEY_SPACE, "all|windows|divided|notes", 0,
-     "the search space: all mappings, those that cut no window, all and those that divide a loop over several "
+    {"space", KEY_SPACE, "all|windows|whole|notes", 0,
+     "the search space: all mappings, those that cut no window, those that divide no loop over several "
      "dimensions of an array, or the small family of the tick machine",
      0},
     {"layers", KEY_LAYERS, 0, 0,
@@ -160,7 +160,7 @@ static void check_goal(const struct argp_state *state)
     }
     if (s->max_execs > 0 && s->space != TW_SPACE_NOTES) argp_error(state, "--max-execs goes with --space=notes");
     if (s->max_buffers > 0 && s->space == TW_SPACE_NOTES)
-        argp_error(state, "--max-buffers goes with --space=all, windows or divided");
+        argp_error(state, "--max-buffers goes with --space=all, windows or whole");
 }
 
 static error_t parse_goal(int key, char *arg, struct argp_state *state)

@@ -222,10 +222,10 @@ typedef enum tw_space_name {
     TW_SPACE_ALL,     /* everything that a mapping may choose                      */
     TW_SPACE_NOTES,   /* the family of the tick machine: few executions, 1 or 2 buffers */
     TW_SPACE_WINDOWS, /* everything, but loops that shift a window are never cut      */
-    TW_SPACE_DIVIDED, /* everything, and loops that lie over several dimensions of an array */
+    TW_SPACE_WHOLE,   /* everything, but no loop lies over several dimensions of an array */
     TW_N_SPACES
 } tw_space_name;
-TW_API const char *tw_space_word(tw_space_name space);    /* "all", "notes", "windows", "divided" */
+TW_API const char *tw_space_word(tw_space_name space);    /* "all", "notes", "windows", "whole" */
 TW_API const char *tw_space_meaning(tw_space_name space); /* "everything that a mapping may choose", ... */
 typedef enum tw_cut_rule { TW_CUT_DEFAULT, TW_CUT_BALANCED, TW_CUT_GREEDY } tw_cut_rule;
 

@@ -48,6 +48,7 @@ enum {
 #define DEFAULT_POLISH INT64_C(750000)    /* and proven, if nobody asked for a gap                       */
 #define DIVIDED_WORK   INT64_C(600000)    /* mappings with divided loops, by estimates,                   */
 #define LATE_WORK      INT64_C(100000)    /* and by bounds                                                */
+#define TIES_WORK      INT64_C(20000)     /* the same where an earlier objective has chosen others           */
 #define MUST_WORK      INT64_C(4000000)   /* a first mapping, whatever budget and time are left,     */
 #define MUST_END       (INT64_C(1) << 26) /* and, all attempts together, whatever budget is left    */
 #define LAST_WORK      INT64_C(2000000)   /* when nothing was found, for each frame */
@@ -1445,6 +1446,13 @@ static tw_status run_divided(branch *b)
     return status;
 }
 
+/* Whether the best mapping so far has divided loops. */
+static bool is_divided(const branch *b)
+{
+    const tw_front *front = &b->out->front;
+    return front->n > 0 && b->space->frame[front->best[0].frame].joined;
+}
+
 /* Frames with loops that may be divided: what an estimate finds there, then parts by their bounds for a while. Their bounds are often far from
  * what is found, so that others are searched before, to an end of their own. */
 static tw_status run_late(branch *b)
@@ -1452,13 +1460,19 @@ static tw_status run_late(branch *b)
     for (tw_part *p; (p = tw_heap_pop(&b->late));)
         if (!tw_heap_push(&b->heap, p)) return TW_ERR_NOMEM;
     if (atomic_load(&b->stop) != 0) return TW_OK;
+    /* Later objectives are about mappings like those that were found; what is small is looked at whatever these are. */
+    const bool first = b->goals->n_limits == 0;
+    const int64_t most =
+        b->options->patience > 0 ? DIVIDED_WORK / 2 : DIVIDED_WORK; /* less where somebody is in a hurry */
+    const int64_t estimates = first ? most : is_divided(b) ? most / 2 : TIES_WORK;
     atomic_store(&b->winner, TASKS);
     b->divides = true;
-    if (b->total < NO_BUDGET) b->total = b->out->work + DIVIDED_WORK;
+    if (b->total < NO_BUDGET) b->total = b->out->work + estimates;
     b->near = false;
     be_patient(b);
-    if (is_timed(b)) TW_TRY(run_divided(b));
-    if (b->total < NO_BUDGET) b->total = b->out->work + LATE_WORK;
+    bool known = b->start && !b->foreign; /* then an earlier search has made these */
+    if (is_timed(b) && !known) TW_TRY(run_divided(b));
+    if (b->total < NO_BUDGET) b->total = b->out->work + (first ? LATE_WORK : TIES_WORK);
     be_patient(b);
     while (b->budget > 0 && !is_over(b) && !is_near(b)) {
         tw_status status = fill_round(b);

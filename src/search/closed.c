@@ -333,6 +333,7 @@ bool tw_closed_of(const tw_view *v, int m, tw_closed *c)
     c->memory = m;
     c->level = v->f->grain[m];
     c->n_loops = c->n = 0;
+    c->apart = c->together = 0;
     memset(c->depends, 0, sizeof c->depends);
     if (v->skips || !add_loops(c)) return false;
     for (int o = 0; o < v->s->op->n_operands; o++)
@@ -381,6 +382,13 @@ static int64_t cost_by(weighing *w, int i, unsigned inside)
     return *cost = price_of(w, i, times);
 }
 
+/* Loops inside the residency of rank r, with those that cannot be left out. A residency of an order with these loops together has all of
+ * them, so it has what was put into it and, with them, no less: that is no more to hold than is held, and comes no more often. */
+static unsigned inside_of(const weighing *w, int r)
+{
+    return w->inside[r] & w->c->apart ? w->inside[r] | w->c->together : w->inside[r];
+}
+
 /* Whether all that stays has room. */
 static bool fits(weighing *w)
 {
@@ -388,7 +396,7 @@ static bool fits(weighing *w)
     int64_t sum = 0;
     for (int r = 0; r < w->n; r++) {
         int i = w->sequence[r];
-        w->load[r] = (tw_load_of){c->operand[i], held_by(c, i, w->inside[r]) - c->one[i]};
+        w->load[r] = (tw_load_of){c->operand[i], held_by(c, i, inside_of(w, r)) - c->one[i]};
     }
     if (c->last > c->memory)
         return tw_have_room(c->v->s, w->load, c->n, (const int[]){c->memory, c->last}, c->left);
@@ -402,7 +410,7 @@ static void weigh(weighing *w)
     int64_t cost = w->base_cost;
     w->c->n_weighed++;
     for (int r = 0; r < w->n && cost < w->best; r++)
-        cost = tw_sat_add(cost, cost_by(w, w->sequence[r], w->inside[r]));
+        cost = tw_sat_add(cost, cost_by(w, w->sequence[r], inside_of(w, r)));
     if (cost >= w->best || !fits(w)) return;
     w->best = cost;
     tw_choice *choice = &w->c->choice;
@@ -430,7 +438,8 @@ static void put_loops(weighing *w, int k)
         tried |= r == 0;
     }
     memcpy(w->inside, before, sizeof before);
-    if (!tried) put_loops(w, k + 1);
+    if (!tried || w->c->apart)
+        put_loops(w, k + 1); /* a loop that takes others with it is not for nothing anywhere */
 }
 
 /* Every sequence of the operands that are not settled, from rank r on. */

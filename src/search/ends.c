@@ -1,4 +1,5 @@
 /* src/search/ends.c - async: what comes before the first and after the last command of an engine, see bound.h. */
+#include "search/joint.h"
 #include "search/shapes.h"
 #include "search/start.h"
 
@@ -273,6 +274,106 @@ static int64_t rim_cycles(const tw_space *s, const tw_engine *engine)
     return tw_sat_add(cost->setup + cost->fill, tw_sat_mul(beats, cost->per_beat)) / TW_MILLI;
 }
 
+/* Whether the innermost memory of input o has no room for two of its tiles. */
+static bool is_single(const tw_view *v, int o)
+{
+    const tw_space *s = v->s;
+    int m = tw_path_innermost(s->path[o]), t = v->f->n_tiled - 1;
+    const tw_memory *memory = &s->machine->memory[m];
+    int64_t units = v->slot_units[t][o];
+    if (memory->size == TW_UNLIMITED || memory->whole || s->slides[m][o] || v->f->grain[m] != t) return false;
+    for (int i = 0; i < s->op->n_operands; i++)
+        if (tw_space_holds(s, m, i)) units = tw_sat_add(units, v->slot_units[t][i]);
+    return units > memory->size;
+}
+
+/* Cycles in which nothing is executed because the only buffer of some input is filled: what was in it is no longer there, and every
+ * execution needs what comes. */
+static int64_t refilling(const tw_view *v)
+{
+    const tw_space *s = v->s;
+    int64_t most = 0;
+    for (int o = 0; o < tw_op_output(s->op) && !v->hollow; o++) {
+        int m = tw_path_innermost(s->path[o]);
+        const tw_engine *mover = &s->machine->engine[s->mover[m][o]];
+        if ((s->resident >> o & 1) || mover->joins || s->rules->nests || !is_single(v, o)) continue;
+        tw_load l = tw_view_load(v, m, o);
+        int64_t late = tw_cost_cycles(&mover->cost, 1) - tw_engine_busy(mover, 1);
+        most = tw_max(most, tw_sat_add(tw_busy_of(mover, l.transfers, l.units), tw_sat_mul(late, l.transfers)));
+    }
+    return most;
+}
+
+/* Cycles of a program in which mover e carries that much. `first` is what movers carry first, of each operand. */
+static int64_t link_cycles(const tw_view *v, const tw_ends *ends, const int64_t (*first)[TW_MAX_OPERANDS],
+                           const tw_traffic_bound *all, int e)
+{
+    const tw_space *s = v->s;
+    const tw_engine *engine = &s->machine->engine[e];
+    const int output = tw_op_output(s->op);
+    const tw_route *way = ends->way, *out = &way[output];
+    int64_t busy = tw_cdiv(tw_busy_of(engine, all->commands[e], all->units[e]), engine->count);
+    busy = tw_max(busy, tw_cdiv(arranged_cycles(s, engine), engine->count));
+    busy = tw_max(busy, tw_cdiv(tw_shapes_busy(v, e, all), engine->count));
+    busy = tw_sat_add(busy, tw_sat_add(rim_cycles(s, engine), launch_of(s)));
+    int64_t before = INT64_MAX, after = INT64_MAX,
+            more = tw_cost_cycles(&engine->cost, 1) - tw_engine_busy(engine, 1);
+    for (int o = 0; o < output; o++) {
+        int k = step_of(s, &way[o], o, e);
+        if (k < 0) continue;
+        before = tw_min(before, way_in(v, o, &way[o], 0, k, first));
+        int64_t last = way_in(v, o, &way[o], k + 1, way[o].n, v->small_units);
+        after = tw_min(after, tw_sat_add(last, tw_sat_add(one_exec(v), ends->drain)));
+    }
+    int k = step_of(s, out, output, e);
+    if (k >= 0) {
+        int64_t made = tw_sat_add(one_exec(v), way_in(v, output, out, k + 1, out->n, v->small_units));
+        before = tw_min(before, tw_sat_add(ends->fill, made));
+        after = tw_min(after, way_in(v, output, out, 0, k, v->small_units));
+    }
+    if (before == INT64_MAX || after == INT64_MAX) before = after = more = 0;
+    return tw_sat_add(busy, tw_sat_add(before, tw_sat_add(after, more)));
+}
+
+/* The busiest of all movers. */
+static int64_t busiest(const tw_view *v, const tw_ends *ends, const int64_t (*first)[TW_MAX_OPERANDS],
+                       const tw_traffic_bound *all, int *at)
+{
+    const tw_space *s = v->s;
+    int64_t most = 0;
+    for (int e = 0; e < s->machine->n_engines; e++) {
+        if (s->machine->engine[e].kind != TW_MOVES || all->commands[e] == 0) continue;
+        int64_t cycles = link_cycles(v, ends, first, all, e);
+        if (cycles <= most) continue;
+        most = cycles;
+        *at = e;
+    }
+    return most;
+}
+
+/* The same by one order of loops: see joint.h. */
+static void raise_jointly(tw_view *v, const tw_ends *ends, const int64_t (*first)[TW_MAX_OPERANDS],
+                          const tw_traffic_bound *all)
+{
+    tw_joint joint;
+    tw_traffic_bound now = *all;
+    if (!tw_joint_of(v, &joint) || all->commands[joint.mover] == 0) return;
+    now.units[joint.mover] = tw_max(now.units[joint.mover], joint.leaving);
+    int at = joint.mover;
+    int64_t least = joint.leaving == INT64_MAX ? INT64_MAX : link_cycles(v, ends, first, &now, at);
+    least = tw_max(least, joint.holding);
+    for (int i = 0; i < joint.n && least > v->out->cost.cycles; i++) {
+        int busy = -1;
+        now = *all;
+        if (!tw_joint_units(v, &joint, i, &now)) continue;
+        int64_t cycles = busiest(v, ends, first, &now, &busy);
+        if (cycles >= least) continue;
+        least = cycles;
+        at = busy;
+    }
+    if (least < INT64_MAX) tw_view_raise(v, least, TW_BOUND_LINK, at);
+}
+
 void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
 {
     const tw_space *s = v->s;
@@ -293,32 +394,13 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
     ends.outer = way_in(v, output, out, 0, out->n - 1, v->last_units);
     ends.leaving = way_in(v, output, out, 0, out->n - 1, v->small_units);
     compute = tw_max(compute, tw_start_alone(v, &ends));
+    int64_t refills = refilling(v);
+    if (refills > 0) compute = tw_max(compute, tw_sat_add(refills, tw_sat_add(tw_view_compute(v, -1), drain)));
     tw_view_raise(v, tw_sat_add(launch_of(s), tw_sat_add(compute, rest)), TW_BOUND_COMPUTE, s->machine->compute);
-    for (int e = 0; e < s->machine->n_engines; e++) {
-        const tw_engine *engine = &s->machine->engine[e];
-        if (engine->kind != TW_MOVES || all->commands[e] == 0) continue;
-        int64_t busy = tw_cdiv(tw_busy_of(engine, all->commands[e], all->units[e]), engine->count);
-        busy = tw_max(busy, tw_cdiv(arranged_cycles(s, engine), engine->count));
-        busy = tw_max(busy, tw_cdiv(tw_shapes_busy(v, e, all), engine->count));
-        busy = tw_sat_add(busy, tw_sat_add(rim_cycles(s, engine), launch_of(s)));
-        int64_t before = INT64_MAX, after = INT64_MAX,
-                more = tw_cost_cycles(&engine->cost, 1) - tw_engine_busy(engine, 1);
-        for (int o = 0; o < output; o++) {
-            int k = step_of(s, &way[o], o, e);
-            if (k < 0) continue;
-            before = tw_min(before, way_in(v, o, &way[o], 0, k, first));
-            int64_t last = way_in(v, o, &way[o], k + 1, way[o].n, v->small_units);
-            after = tw_min(after, tw_sat_add(last, tw_sat_add(one_exec(v), drain)));
-        }
-        int k = step_of(s, out, output, e);
-        if (k >= 0) {
-            int64_t made = tw_sat_add(one_exec(v), way_in(v, output, out, k + 1, out->n, v->small_units));
-            before = tw_min(before, tw_sat_add(fill, made));
-            after = tw_min(after, way_in(v, output, out, 0, k, v->small_units));
-        }
-        if (before == INT64_MAX || after == INT64_MAX) before = after = more = 0;
-        tw_view_raise(v, tw_sat_add(busy, tw_sat_add(before, tw_sat_add(after, more))), TW_BOUND_LINK, e);
-    }
+    int at = -1;
+    int64_t links = busiest(v, &ends, first, all, &at);
+    tw_view_raise(v, links, TW_BOUND_LINK, at);
+    raise_jointly(v, &ends, first, all);
     /* Last, since it takes longest and says nothing where movers take longer. */
     int64_t started = tw_start_least(v, &ends, v->out->cost.cycles - launch_of(s) - rest);
     tw_view_raise(v, tw_sat_add(launch_of(s), tw_sat_add(started, rest)), TW_BOUND_COMPUTE, s->machine->compute);

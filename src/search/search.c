@@ -150,10 +150,10 @@ static tw_status refuse(const tw_space *s, const tw_search_options *options, con
  * mappings that do not. TW_SPACE_ALL: none. */
 static tw_space_name smaller_of(const tw_space *s, const tw_search_options *options)
 {
-    bool all = options->space == TW_SPACE_ALL || options->space == TW_SPACE_DIVIDED;
-    if (!all || options->exhaustive) return TW_SPACE_ALL;
+    bool all = options->space == TW_SPACE_ALL, whole = options->space == TW_SPACE_WHOLE;
+    if (!(all || whole) || options->exhaustive) return TW_SPACE_ALL;
     if (s->rules->notes) return TW_SPACE_NOTES;
-    return tw_op_windows(s->op) ? TW_SPACE_WINDOWS : TW_SPACE_ALL;
+    return all && tw_op_windows(s->op) ? TW_SPACE_WINDOWS : TW_SPACE_ALL;
 }
 
 static bool has_default_budget(const tw_search_options *options) { return options->budget <= 0 && !options->prove; }
@@ -751,7 +751,7 @@ const char *tw_space_word(tw_space_name space)
     static const char *const word[] = {[TW_SPACE_ALL] = "all",
                                        [TW_SPACE_NOTES] = "notes",
                                        [TW_SPACE_WINDOWS] = "windows",
-                                       [TW_SPACE_DIVIDED] = "divided"};
+                                       [TW_SPACE_WHOLE] = "whole"};
     return word[space];
 }
 
@@ -761,7 +761,8 @@ const char *tw_space_meaning(tw_space_name space)
         [TW_SPACE_ALL] = "everything that a mapping may choose",
         [TW_SPACE_NOTES] = "the tick machine's family: few executions, one or two buffers",
         [TW_SPACE_WINDOWS] = "everything that a mapping may choose, but windows stay whole",
-        [TW_SPACE_DIVIDED] = "everything that a mapping may choose, and loops divided over an array"};
+        [TW_SPACE_WHOLE] =
+            "everything that a mapping may choose, but each loop lies over one dimension of an array"};
     return meaning[space];
 }
 

@@ -253,7 +253,7 @@ tw_status tw_space_of(const tw_problem *problem, const tw_search_options *option
                   .op = &model->op[problem->op],
                   .machine = machine,
                   .notes = options->space == TW_SPACE_NOTES,
-                  .divides = options->space == TW_SPACE_DIVIDED,
+                  .divides = options->space == TW_SPACE_ALL || options->space == TW_SPACE_WINDOWS,
                   .discipline = tw_discipline_of(machine),
                   .min_tile = tw_max(options->min_tile, mac->min_tile),
                   .max_single = options->max_execs > 0 ? options->max_execs : 512,

@@ -1,6 +1,8 @@
 /* src/search/start.c - see start.h. */
 #include "search/start.h"
 
+#include "search/joint.h"
+
 typedef struct start {
     const tw_view *v;
     const tw_ends *ends;
@@ -506,7 +508,7 @@ static int64_t with_trips(start *b, int t, int r, int64_t executed)
     b->t = t;
     b->inside = ~v->s->reductions;
     for (int64_t n = first; n <= extent; n++) {
-        int64_t moving = trips_take(b, n);
+        int64_t moving = tw_max(trips_take(b, n), tw_sat_add(ends, tw_joint_returns(v, t, n)));
         int64_t step = n < first + MOST ? tw_max(lo, tw_cdiv(extent, n)) : lo;
         if (moving >= least) break;
         least = tw_min(least, tw_max(moving, tw_sat_add(filling(b, r, step), ends)));

@@ -448,7 +448,7 @@ static tw_op_map one_tile(const tw_op *op, int n_levels)
 /* The space of a search where that divides loops, NULL: it does not. */
 static const tw_space *joined_of(const walk *w)
 {
-    tw_search_options options = {.space = TW_SPACE_DIVIDED};
+    tw_search_options options = {.space = TW_SPACE_ALL};
     tw_space *space = TW_NEW(w->scratch, tw_space, 1);
     tw_problem problem = {w->space->model, w->space->op, w->machine};
     tw_diag muted = {.muted = true};

@@ -15,7 +15,7 @@ for command in "" plan; do
     expect 0 $command --help; narrow out.txt
     for option in --time-limit --memory-limit --threads --exhaustive --no-cache --explain --budget --gap; do says out.txt "$option"; done
 done
-for option in --objective=LIST --pareto "--space=all|windows|divided|notes" --mapping=FILE --max-buffers --max-execs --min-tile --mode --cut --approach; do
+for option in --objective=LIST --pareto "--space=all|windows|whole|notes" --mapping=FILE --max-buffers --max-execs --min-tile --mode --cut --approach; do
     says out.txt "$option"
 done
 
@@ -48,9 +48,9 @@ refused "the last objective has none behind it that its tolerance could serve; s
 refused "--pareto takes objectives as they are, without a tolerance" --objective=latency+1%,energy --pareto
 refused "--pareto needs two objectives or more, as in --objective=latency,energy" --pareto
 refused "--pareto needs two objectives or more, as in --objective=latency,energy" --pareto --objective=ticks
-refused "--space takes one of all, notes, windows, divided, not 'some'" --space=some
+refused "--space takes one of all, notes, windows, whole, not 'some'" --space=some
 refused "--max-execs goes with --space=notes" --max-execs=8
-refused "--max-buffers goes with --space=all, windows or divided" --max-buffers=3 --space=notes
+refused "--max-buffers goes with --space=all, windows or whole" --max-buffers=3 --space=notes
 refused "--max-buffers takes a number from 1 to 65536, not '0'" --max-buffers=0
 refused "--threads takes a number from 1 to 64, not '0'" --threads=0
 refused "--budget takes a number from 1 to 9223372036854775807, not 'x'" --budget=x

@@ -118,7 +118,7 @@ static int walk_space(const tw_model *model, const tw_machine *machine, uint64_t
     tw_evaluator *evaluator = tw_evaluator_new(1);
     const tw_eval *eval = tw_evaluator_eval(evaluator);
     tw_machine here = tw_machine_for(machine, model, &model->op[0], (tw_fusion){0});
-    static const tw_space_name spaces[] = {TW_SPACE_ALL, TW_SPACE_WINDOWS, TW_SPACE_DIVIDED};
+    static const tw_space_name spaces[] = {TW_SPACE_ALL, TW_SPACE_WINDOWS, TW_SPACE_WHOLE};
     tw_search_options options = {.space = spaces[tw_test_pick(rng, 0, 2)]};
     tw_diag diag = {.muted = true};
     tw_space space;

@@ -352,7 +352,7 @@ static void open_trial(trial *t)
     t->windows = brute_windows_of(&t->model->op[0]);
     for (int m = 1; m < t->machine->n_memories; m++)
         t->packed |= t->machine->memory[m].placement == TW_PLACE_LIFETIME;
-    t->divided = tw_test_pick(&t->rng, 0, 2) == 0;
+    t->divided = tw_test_pick(&t->rng, 0, 2) > 0;
     brute_table_fill(&(brute_space){t->model, t->machine, t->c.max_buffers, false, .divided = t->divided},
                      &t->table);
 }
@@ -375,7 +375,7 @@ static question random_question(trial *t)
     q.n_threads = tw_test_pick(&t->rng, 1, 64) == 1 ? 2 : 1;
     q.again = tw_test_pick(&t->rng, 1, 8) == 1;
     q.space = t->windows && tw_test_pick(&t->rng, 0, 1) ? TW_SPACE_WINDOWS : TW_SPACE_ALL;
-    if (t->divided) q.space = TW_SPACE_DIVIDED;
+    if (!t->divided) q.space = TW_SPACE_WHOLE;
     if (q.goal.pareto && q.effort != ENUMERATE) q.effort = PROVE;
     return q;
 }

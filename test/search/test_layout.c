@@ -26,7 +26,7 @@ static void open_scene(scene *s, const char *spec, const char *unrolls, const ch
     char text[sizeof machine_text + 100];
     const tw_machine *machine;
     tw_diag diag = {.muted = true};
-    tw_search_options options = {.space = TW_SPACE_DIVIDED};
+    tw_search_options options = {.space = TW_SPACE_ALL};
     s->ctx = tw_context_new();
     s->arena = tw_arena_new();
     snprintf(text, sizeof text, machine_text, unrolls, array);
