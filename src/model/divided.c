@@ -301,6 +301,7 @@ tw_status tw_model_divide(const tw_model *model, int n, const tw_divided_op *whi
     TW_ALLOC(arena, list, n);
     for (int t = 0; t < model->n_tensors + more; t++) w.parts[t].axis = -1;
     *w.model = *model;
+    w.model->given = model->given ? model->given : model;
     memcpy(w.tensor, model->tensor, (size_t)model->n_tensors * sizeof *w.tensor);
     memcpy(w.op, model->op, (size_t)model->n_ops * sizeof *w.op);
     memcpy(list, which, (size_t)n * sizeof *list);

@@ -211,8 +211,10 @@ struct tw_model {
     const tw_tensor *tensor;
     int n_ops;
     const tw_op *op;
-    bool apart;    /* layers of a network, side by side: they share no tensors, and a mapping may leave some out */
-    int n_written; /* inputs whose padding operators of their own write: padded.h. 0: the model is as it was given */
+    bool apart; /* layers of a network, side by side: they share no tensors, and a mapping may leave some out */
+    const struct tw_model
+        *given;    /* what a mapping made this model of, by the two that follow; NULL: it is as it was given */
+    int n_written; /* inputs whose padding operators of their own write: padded.h */
     const struct tw_written_padding *written;
     int n_divided; /* operators that are divided into several: divided.h */
     const struct tw_divided_op *divided;

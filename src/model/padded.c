@@ -238,6 +238,7 @@ tw_status tw_model_write_padding(const tw_model *model, int n, const tw_written_
     TW_ALLOC(arena, w.op, model->n_ops + n);
     TW_ALLOC(arena, list, n);
     *w.model = *model;
+    w.model->given = model->given ? model->given : model;
     memcpy(w.tensor, model->tensor, (size_t)model->n_tensors * sizeof *w.tensor);
     memcpy(w.op, model->op, (size_t)model->n_ops * sizeof *w.op);
     memcpy(list, which, (size_t)n * sizeof *list);

@@ -95,6 +95,34 @@ static bool is_executed(const tw_plan *plan, const tw_verify_options *options)
     return mib < MOST_MIB;
 }
 
+/* What is said of operators and of what groups hold. */
+static tw_status claim_parts(const tw_plan *plan, tw_arena *arena, tw_claims *out)
+{
+    const tw_joint_timeline *timeline = &plan->joint->timeline;
+    const tw_joint *program = plan->joint->program;
+    tw_op_claim *op;
+    tw_hold_claim *hold;
+    TW_ALLOC(arena, op, plan->model->n_ops + 1);
+    TW_ALLOC(arena, hold, program->n_stays + 1);
+    for (int i = 0; i < plan->model->n_ops; i++) op[i].start = INT64_MAX;
+    for (int g = 0; g < program->n_nests; g++)
+        for (int k = 0; k < program->nest[g].n_ops; k++) {
+            const tw_joint_span *span = &timeline->op[g][k];
+            tw_op_claim *is = &op[program->nest[g].map->op[k].op];
+            is->start = tw_min(is->start, span->start_cycle);
+            is->busy += span->busy;
+            is->rescaled += span->rescaled;
+        }
+    for (int s = 0; s < program->n_stays; s++) {
+        const tw_link_count *link = &timeline->link[s];
+        hold[s] = (tw_hold_claim){timeline->life[s], link->transfers, link->units, link->loads, link->load_units};
+    }
+    out->op_time = op;
+    out->hold = hold;
+    out->group_fj = timeline->group_fj;
+    return TW_OK;
+}
+
 /* What the plan says of itself. */
 static tw_status claims_of(const tw_plan *plan, tw_arena *arena, tw_claims *out)
 {
@@ -110,7 +138,7 @@ static tw_status claims_of(const tw_plan *plan, tw_arena *arena, tw_claims *out)
                        .port_busy = timeline->port_busy,
                        .port_passed = timeline->port_passed,
                        .port_units = timeline->port_units};
-    return TW_OK;
+    return claim_parts(plan, arena, out);
 }
 
 /* What its judge has to know. */

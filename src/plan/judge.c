@@ -2,6 +2,7 @@
 #include "core/deadline.h"
 #include "plan/execute.h"
 #include "plan/plan.h"
+#include "verify/rewritten.h"
 
 static tw_status count_rows(void *user, const tw_rowset *row)
 {
@@ -72,6 +73,22 @@ static tw_status hear(const tw_op_plan *plan, const tw_verify_options *options, 
     return TW_OK;
 }
 
+/* Whether what was executed is what the workload says, where a mapping rewrote that; -1: all operators are asked about. */
+static tw_status hear_rewriting(const tw_plan *plan, int op, const tw_verify_options *options, const tw_work *work,
+                                tw_arena *judges, tw_verdict *v)
+{
+    const tw_rewriting is = {.given = plan->model->given,
+                             .now = plan->model,
+                             .reference = options->reference,
+                             .user = options->user,
+                             .seed = options->seed,
+                             .deadline = work->diag->deadline};
+    if (!is.given || !v->executed || v->first_fault) return TW_OK;
+    TW_TRY(tw_rewriting_check(&is, op, judges, &v->first_fault));
+    v->equal = !v->first_fault;
+    return TW_OK;
+}
+
 /* Of judges whose time is up, nothing is believed. */
 static tw_status judge(const tw_plan *plan, int op, const tw_verify_options *options, const tw_work *work,
                        tw_arena *judges, tw_verdict *v)
@@ -86,6 +103,7 @@ static tw_status judge(const tw_plan *plan, int op, const tw_verify_options *opt
     tw_status status = tw_deadline_is_over(deadline) ? TW_STOPPED
                        : is                          ? hear(is, options, &mine, judges, v)
                                                      : tw_joint_hear(plan, options, &mine, judges, v);
+    if (status == TW_OK) status = hear_rewriting(plan, is ? op : -1, options, &mine, judges, v);
     if (status == TW_OK && tw_deadline_is_over(deadline)) status = TW_STOPPED;
     if (status != TW_STOPPED) return status;
     *v = (tw_verdict){.stopped = true};

@@ -434,7 +434,8 @@ static relay relay_of(const course *c)
                         .gap = gap_of((double)f->least, (double)f->bound),
                         .seconds = c->hunt.seconds,
                         .nodes = c->hunt.n_nodes,
-                        .simulated = c->hunt.n_points};
+                        .simulated = c->hunt.n_points,
+                        .space = tw_space_word(c->search->options->space)};
     return (relay){c->search->options, told};
 }
 

@@ -116,12 +116,10 @@ static tw_status init_scene(tw_joint_judge *j)
         !(j->ports = tw_ways_new(scene, in->model, j->arena)))
         return TW_ERR_NOMEM;
     j->known = (tw_verify_input){.model = in->model, .machine = bare, .deadline = in->deadline, .scene = scene};
-    j->tally.model = in->model;
     j->tally.ports = j->ports;
     j->tally.paths = j->tally.packed = true;
     j->tally.unhurried = in->unhurried;
-    TW_ALLOC(j->arena, j->tally.op, in->model->n_ops + 1);
-    return TW_OK;
+    return tw_tally_add_groups(&j->tally, in->model, in->n_groups, j->arena) ? TW_OK : TW_ERR_NOMEM;
 }
 
 static tw_status init_groups(tw_joint_judge *j)

@@ -25,17 +25,45 @@ bool tw_tally_add_pool(tw_tally *t, int first, int said, int64_t slots, tw_arena
 {
     int64_t *given_at = TW_NEW(arena, int64_t, slots + 1);
     t->pool[t->n_pools++] = (tw_tally_pool){
-        .first = first, .said = said, .slots = slots, .given_at = given_at, .life = {INT64_MAX, INT64_MIN}};
+        .first = first, .said = said, .slots = slots, .given_at = given_at, .moved.life = {INT64_MAX, 0}};
     return given_at;
 }
 
 /* ---- counting ---- */
 
-/* One end of a transfer: a port passes whole words. */
-static void count_side(tw_tally *t, int engine, bool inward, bool reads, int64_t units)
+bool tw_tally_add_groups(tw_tally *t, const tw_model *model, int n_groups, tw_arena *arena)
 {
-    if (t->scene->platform->n_ports > 0) units = tw_port_words(tw_port_at(t->scene, engine, inward, reads), units);
-    add(t, &t->passed[engine].units[inward][reads], units);
+    t->model = model;
+    t->n_groups = n_groups;
+    t->op = TW_NEW(arena, tw_summary, model->n_ops + 1);
+    t->op_time = TW_NEW(arena, tw_op_claim, model->n_ops + 1);
+    t->group = TW_NEW(arena, tw_tally_passed, (int64_t)n_groups * t->scene->platform->n_engines + 1);
+    return t->op && t->op_time && t->group;
+}
+
+static tw_tally_passed *group_passed(const tw_tally *t, int group, int engine)
+{
+    return &t->group[(int64_t)group * t->scene->platform->n_engines + engine];
+}
+
+/* One end of a transfer: a port passes whole words. */
+static void count_side(tw_tally *t, const tw_instr *i, bool inward, bool reads, int64_t units)
+{
+    if (t->scene->platform->n_ports > 0)
+        units = tw_port_words(tw_port_at(t->scene, i->engine, inward, reads), units);
+    add(t, &t->passed[i->engine].units[inward][reads], units);
+    if (t->group) group_passed(t, i->group, i->engine)->units[inward][reads] += units; /* at most the sum */
+}
+
+/* What comes into a hold, or leaves it for memory 0 or one that holds it there. */
+static void count_hold(tw_tally *t, const tw_instr *i)
+{
+    tw_hold_claim *hold = &pool_of(t, i->op == TW_LOAD ? i->dst : i->src[0])->moved;
+    hold->transfers++;
+    hold->units += i->work; /* at most what the engine moves */
+    if (i->op != TW_LOAD) return;
+    hold->loads++;
+    hold->load_units += i->work;
 }
 
 static void count_transfer(tw_tally *t, const tw_instr *i, const tw_moved *moved)
@@ -44,8 +72,9 @@ static void count_transfer(tw_tally *t, const tw_instr *i, const tw_moved *moved
     bool load = i->op == TW_LOAD;
     *(load ? &use->loads : &use->stores) += 1;
     add(t, load ? &use->load_units : &use->store_units, i->work);
-    count_side(t, i->engine, moved->inward, true, moved->reads);
-    count_side(t, i->engine, moved->inward, false, moved->writes);
+    count_side(t, i, moved->inward, true, moved->reads);
+    count_side(t, i, moved->inward, false, moved->writes);
+    if (t->group) count_hold(t, i);
 }
 
 void tw_tally_instr(tw_tally *t, const tw_instr *i, const tw_moved *moved)
@@ -61,6 +90,7 @@ void tw_tally_instr(tw_tally *t, const tw_instr *i, const tw_moved *moved)
     if (i->op != TW_EXEC) return;
     add(t, &t->sum.macs, i->work);
     add(t, &t->passed[i->engine].points, i->work);
+    if (t->group) group_passed(t, i->group, i->engine)->points += i->work;
 }
 
 void tw_tally_busy(tw_tally *t, int engine, int64_t cycles) { add(t, &t->engine[engine].busy_cycles, cycles); }
@@ -79,6 +109,10 @@ void tw_tally_command(tw_tally *t, const tw_event *e, int awaited)
 
 void tw_tally_op(tw_tally *t, int op, const tw_event *e)
 {
+    tw_op_claim *time = &t->op_time[op];
+    time->start = t->op[op].execs == 0 ? e->start_cycle : tw_min(time->start, e->start_cycle);
+    time->busy += e->busy_end - e->start_cycle;
+    if (e->instr.rescales) time->rescaled += e->instr.work;
     t->op[op].cycles = tw_max(t->op[op].cycles, e->end_cycle);
     t->op[op].execs++;
     add(t, &t->op[op].macs, e->instr.work);
@@ -96,7 +130,7 @@ void tw_tally_take(tw_tally *t, int buffer, int64_t start)
     }
     p->needed = tw_max(p->needed, p->out);
     p->peak = tw_max(p->peak, p->out + late);
-    p->life.lo = tw_min(p->life.lo, start);
+    p->moved.life.lo = tw_min(p->moved.life.lo, start);
 }
 
 void tw_tally_give(tw_tally *t, int buffer, int64_t end)
@@ -106,36 +140,39 @@ void tw_tally_give(tw_tally *t, int buffer, int64_t end)
     p->next = p->next + 1 == p->slots ? 0 : p->next + 1;
     p->out--;
     p->n_given++;
-    p->life.hi = tw_max(p->life.hi, end);
+    p->moved.life.hi = tw_max(p->moved.life.hi, end);
 }
 
 /* ---- energy ---- */
 
-static void add_energy(tw_tally *t, int64_t units, int64_t each)
+static void add_energy(tw_tally *t, int64_t units, int64_t each, int64_t *sum)
 {
     int64_t part;
     if (!tw_ckd_mul(units, each, &part)) t->overflows = true;
-    add(t, &t->sum.energy_fj, part);
+    add(t, sum, part);
 }
 
 /* One end of a mover: a port may say another energy than its memory. */
-static void add_side(tw_tally *t, int engine, bool inward, bool reads)
+static void add_side(tw_tally *t, int engine, bool inward, bool reads, int64_t units, int64_t *sum)
 {
     const tw_engine *e = &t->scene->platform->engine[engine].is;
     const tw_port *port = tw_port_at(t->scene, engine, inward, reads);
     int64_t said = !port ? -1 : reads ? port->read_fj : port->write_fj;
     int memory = inward == reads ? e->outer : e->memory;
-    add_energy(t, t->passed[engine].units[inward][reads],
-               said >= 0 ? said : t->scene->platform->memory[memory].is.energy_fj);
+    add_energy(t, units, said >= 0 ? said : t->scene->platform->memory[memory].is.energy_fj, sum);
 }
 
-static void sum_energy(tw_tally *t)
+/* Of what passed each engine. */
+static int64_t energy_of(tw_tally *t, const tw_tally_passed *passed)
 {
+    int64_t sum = 0;
     for (int e = 0; e < t->scene->platform->n_engines; e++) {
         const tw_engine *engine = &t->scene->platform->engine[e].is;
-        add_energy(t, t->passed[e].points, engine->energy_fj);
-        for (int side = 0; side < 4 && engine->kind == TW_MOVES; side++) add_side(t, e, side & 1, side >> 1);
+        add_energy(t, passed[e].points, engine->energy_fj, &sum);
+        for (int side = 0; side < 4 && engine->kind == TW_MOVES; side++)
+            add_side(t, e, side & 1, side >> 1, passed[e].units[side & 1][side >> 1], &sum);
     }
+    return sum;
 }
 
 /* ---- comparing ---- */
@@ -216,6 +253,33 @@ static void compare_op(const tw_tally *t, int op, tw_fault *fault)
     const tw_claim c[] = {
         {"end", s->cycles, is->cycles}, {"executions", s->execs, is->execs}, {"points", s->macs, is->macs}};
     tw_tally_claims(fault, t->model->op[op].name, "", c, TW_COUNT(c));
+    if (!t->claims->op_time) return;
+    const tw_op_claim *said = &t->claims->op_time[op], *time = &t->op_time[op];
+    const tw_claim more[] = {{"start", said->start, time->start},
+                             {"busy cycles", said->busy, time->busy},
+                             {"points that rescale", said->rescaled, time->rescaled}};
+    tw_tally_claims(fault, t->model->op[op].name, "", more, TW_COUNT(more));
+}
+
+/* Of what stays until the end the last buffer never comes back. */
+static void compare_hold(const tw_tally *t, int pool, tw_fault *fault)
+{
+    const tw_hold_claim *is = &t->pool[pool].moved, *s = &t->claims->hold[t->pool[pool].said];
+    tw_buffer_name name = tw_buffer_name_of(t->scene, t->pool[pool].first, -1, -1);
+    const tw_claim c[] = {{"first cycle in use", s->life.lo, t->unhurried ? s->life.lo : is->life.lo},
+                          {"last cycle in use", s->life.hi, t->unhurried ? s->life.hi : is->life.hi},
+                          {"transfers", s->transfers, is->transfers},
+                          {"units moved", s->units, is->units},
+                          {"loads", s->loads, is->loads},
+                          {"units loaded", s->load_units, is->load_units}};
+    tw_tally_claims(fault, name.text, "", c, TW_COUNT(c));
+}
+
+static void compare_group(tw_tally *t, int group, tw_fault *fault)
+{
+    const tw_claim c = {"energy in fJ of a group", t->claims->group_fj[group],
+                        energy_of(t, group_passed(t, group, 0))};
+    tw_tally_claims(fault, "", "", &c, 1);
 }
 
 static void compare_port(const tw_tally *t, int port, tw_fault *fault)
@@ -235,7 +299,8 @@ static int64_t pool_units(const tw_tally *t, const tw_tally_pool *p)
 
 static bool is_alive(const tw_tally_pool *p, int64_t cycle)
 {
-    return p->life.lo == cycle || (p->life.lo < cycle && cycle < p->life.hi);
+    tw_span life = p->moved.life;
+    return life.lo == cycle || (life.lo < cycle && cycle < life.hi);
 }
 
 /* Pools of groups that come one after the other are not all in use at once: the most are when one of them begins to be. */
@@ -244,7 +309,7 @@ static int64_t live_with(const tw_tally *t, const tw_tally_pool *first)
     int64_t sum = 0;
     for (int i = 0; i < t->n_pools; i++)
         if (t->scene->buffer[t->pool[i].first].memory == t->scene->buffer[first->first].memory &&
-            is_alive(&t->pool[i], first->life.lo))
+            is_alive(&t->pool[i], first->moved.life.lo))
             sum += pool_units(t, &t->pool[i]);
     return sum;
 }
@@ -275,7 +340,7 @@ void tw_tally_compare(tw_tally *t, tw_fault *fault)
 {
     const tw_claims *said = t->claims;
     if (!said || fault->set) return;
-    sum_energy(t);
+    t->sum.energy_fj = energy_of(t, t->passed);
     if (t->overflows) tw_fault_set(fault, "the numbers of the report do not fit into 64 bits");
     compare_sum(t, fault);
     for (int e = 0; e < t->scene->platform->n_engines && said->engine; e++) compare_engine(t, e, fault);
@@ -283,6 +348,8 @@ void tw_tally_compare(tw_tally *t, tw_fault *fault)
     for (int i = 0; i < t->n_pools && said->pool; i++) compare_pool(t, i, fault);
     if (said->memory) compare_memories(t, fault);
     for (int i = 0; t->model && i < t->model->n_ops && said->op; i++) compare_op(t, i, fault);
+    for (int i = 0; i < t->n_pools && said->hold; i++) compare_hold(t, i, fault);
+    for (int g = 0; g < t->n_groups && said->group_fj; g++) compare_group(t, g, fault);
     for (int p = 0; p < t->scene->platform->n_ports && said->port_busy && said->port_passed; p++)
         compare_port(t, p, fault);
 }

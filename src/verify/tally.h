@@ -2,7 +2,8 @@
  *
  * The numbers of a report are sums over the rows of its timeline. They are added up here from the rows themselves, beside the
  * judge that looks at each of them, and compared in the end: time, executions, energy, the use of every engine and port, how full
- * every memory and every pool of buffers was, when each operator ended. */
+ * every memory and every pool of buffers was, when each operator began
+ * and ended, how long buffers were held and what was moved into them, what each group took. */
 #ifndef TW_VERIFY_TALLY_H
 #define TW_VERIFY_TALLY_H
 #include "verify/port.h"
@@ -11,7 +12,7 @@ typedef struct tw_tally_pool {
     int first; /* its first buffer, the others follow */
     int said;  /* its number in the report            */
     int64_t out, needed, peak, waited;
-    tw_span life; /* of groups: from the first that is taken to the last that comes back */
+    tw_hold_claim moved;                     /* of groups */
     int64_t slots, next, n_given, *given_at; /* a ring: when the last ones came back */
 } tw_tally_pool;
 
@@ -29,9 +30,12 @@ typedef struct tw_tally {
     int64_t *live;           /* per memory, most units alive: of pools, otherwise set by the checker */
     int n_pools;
     tw_tally_pool *pool;
-    int *pool_of;          /* per buffer, -1: none */
-    const tw_model *model; /* of groups, else NULL                                                           */
-    tw_summary *op;        /* per operator of it: cycles (the end of its last execution), execs, macs        */
+    int *pool_of;           /* per buffer, -1: none */
+    const tw_model *model;  /* of groups, else NULL                                                           */
+    tw_summary *op;         /* per operator of it: cycles (the end of its last execution), execs, macs        */
+    tw_op_claim *op_time;   /* per operator of it */
+    tw_tally_passed *group; /* of groups: per group and engine                                               */
+    int n_groups;
     const tw_ways *ports;
     bool packed; /* memories hold nothing but the buffers of the table                                            */
     bool paths;  /* engines have units and a share of the critical path                                          */
@@ -42,6 +46,8 @@ typedef struct tw_tally {
 
 /* false when out of memory. */
 bool tw_tally_init(tw_tally *t, const tw_scene *scene, const tw_claims *claims, tw_arena *arena);
+/* Operators and groups of a model are counted, too; false when out of memory. */
+bool tw_tally_add_groups(tw_tally *t, const tw_model *model, int n_groups, tw_arena *arena);
 /* A pool of so many slots; false when out of memory. Whoever adds it says in `pool_of` which buffers belong to it. */
 bool tw_tally_add_pool(tw_tally *t, int first, int said, int64_t slots, tw_arena *arena);
 

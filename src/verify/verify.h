@@ -25,6 +25,15 @@ typedef struct tw_resident {
     tw_region region;
 } tw_resident;
 
+typedef struct tw_op_claim {       /* of groups, an operator: when its first execution starts, */
+    int64_t start, busy, rescaled; /* cycles of its engine, points that rescale sums */
+} tw_op_claim;
+typedef struct
+    tw_hold_claim { /* of groups, a hold: from the first buffer that is taken to the last that comes back, */
+    tw_span life;
+    int64_t transfers, units, loads, load_units; /* and what comes into it or, of outputs, leaves it */
+} tw_hold_claim;
+
 /* What is reported of a run. All of it is compared with what the rows say; what is NULL is not. */
 typedef struct tw_claims {
     tw_summary sum;
@@ -38,7 +47,10 @@ typedef struct tw_claims {
     const tw_summary
         *op; /* of groups, per operator of the model: cycles (the end of its last execution), execs, macs */
     const int64_t *port_busy, *port_passed, /* of groups, per port: cycles of all its ways, transfers, */
-        *port_units; /* and what these move, in whole words                                     */
+        *port_units;            /* and what these move, in whole words                                     */
+    const tw_op_claim *op_time; /* of groups, per operator of the model,                                */
+    const tw_hold_claim *hold;  /* per hold, by the number that buffers name,                           */
+    const int64_t *group_fj;    /* and per group, energy of its commands                                */
 } tw_claims;
 
 /* A circular buffer in which a window of an input slides. */
