@@ -226,10 +226,12 @@ static tw_status find_here(hunt *h, const tw_plan **out);
 /* The best that is found with half of every memory on chip, if that is better than what was found. */
 static tw_status find_in_less(hunt *h, tw_fused *found)
 {
+    static const double near = 1.01; /* to the bound: there is little left to find */
     const tw_machine *machine = h->request.machine;
     tw_variant less;
     const tw_plan *plan = NULL;
-    bool best = h->search.measure == TW_CYCLES && found->mapping.n_groups > 0 && found->cycles <= h->search.bound;
+    bool best = h->search.measure == TW_CYCLES && found->mapping.n_groups > 0 &&
+                (double)found->cycles <= near * (double)h->search.bound;
     if (!is_small(h) || best || h->search.space > 0 || is_far(h, found) ||
         tw_deadline_is_over(h->work->diag->deadline))
         return TW_OK;
