@@ -342,8 +342,7 @@ static void print_json_line(tw_json *j, const tw_account_line *line)
     tw_json_key_int(j, "tile_words", line->tile_words);
     if (line->own_words > 0) tw_json_key_int(j, "own_words", line->own_words);
     tw_json_key_int(j, "instances", line->instances);
-    tw_json_key(j, "actions");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "actions", '[');
     for (int i = 0; i < line->n_actions; i++) {
         tw_json_open_line(j, '{');
         tw_json_key_string(j, "name", line->action[i].name);
@@ -397,16 +396,13 @@ tw_status tw_account_print_json(tw_context *ctx, const tw_account *account, FILE
     tw_json j = {.out = out, .pretty = true};
     tw_json_open(&j, '{');
     print_json_totals(&j, account);
-    tw_json_key(&j, "parts");
-    tw_json_open(&j, '[');
+    tw_json_key_open(&j, "parts", '[');
     for (int i = 0; i < account->n_parts; i++) print_json_part(&j, &account->part[i]);
     tw_json_close(&j);
-    tw_json_key(&j, "levels");
-    tw_json_open(&j, '[');
+    tw_json_key_open(&j, "levels", '[');
     for (int i = 0; i < account->n_levels; i++) print_json_level(&j, &account->level[i]);
     tw_json_close(&j);
-    tw_json_key(&j, "lines");
-    tw_json_open(&j, '[');
+    tw_json_key_open(&j, "lines", '[');
     for (int i = 0; i < account->n_lines; i++) print_json_line(&j, &account->line[i]);
     tw_json_close(&j);
     return finish_json(ctx, &j, out);
@@ -421,8 +417,7 @@ tw_status tw_core_table_print_text(tw_context *ctx, const tw_core_table *table, 
 
 static void print_json_cells(tw_json *j, const tw_core_table *t, const tw_core_row *row)
 {
-    tw_json_key(j, "cells");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "cells", '[');
     for (int c = 0; c < t->n_cores; c++) {
         if (!row->cell[c]) continue;
         tw_json_open_line(j, '{');
@@ -437,8 +432,7 @@ static void print_json_cells(tw_json *j, const tw_core_table *t, const tw_core_r
 
 static void print_json_rows(tw_json *j, const tw_core_table *t)
 {
-    tw_json_key(j, "layers");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "layers", '[');
     for (int i = 0; i < t->n_rows; i++) {
         tw_json_open(j, '{');
         tw_json_key_string(j, "layer", t->row[i].layer);
@@ -452,8 +446,7 @@ static void print_json_rows(tw_json *j, const tw_core_table *t)
 
 static void print_json_columns(tw_json *j, const tw_core_table *t)
 {
-    tw_json_key(j, "cores");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "cores", '[');
     for (int c = 0; c < t->n_cores; c++) {
         tw_json_open_line(j, '{');
         tw_json_key_string(j, "name", t->core[c].name);
@@ -467,8 +460,7 @@ static void print_json_columns(tw_json *j, const tw_core_table *t)
 
 static void print_json_runs(tw_json *j, const tw_core_table *t)
 {
-    tw_json_key(j, "runs");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "runs", '[');
     for (int i = 0; i < t->n_runs; i++) {
         tw_json_open_line(j, '{');
         tw_json_key_string(j, "layer", t->row[t->run[i].layer].layer);

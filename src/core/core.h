@@ -62,6 +62,22 @@ TW_NODISCARD static inline bool tw_ckd_mul(int64_t a, int64_t b, int64_t *out)
     return !__builtin_mul_overflow(a, b, out);
 }
 
+/* Sums and products that stay at INT64_MAX once they are there. */
+static inline int64_t tw_sat_mul(int64_t a, int64_t b)
+{
+    int64_t r;
+    return tw_ckd_mul(a, b, &r) ? r : INT64_MAX;
+}
+static inline int64_t tw_sat_add(int64_t a, int64_t b)
+{
+    int64_t r;
+    return tw_ckd_add(a, b, &r) ? r : INT64_MAX;
+}
+
+/* For qsort: the order of int64_t, and of doubles. */
+int tw_by_int64(const void *a, const void *b);
+int tw_by_double(const void *a, const void *b);
+
 /* Half-open interval [lo, hi); empty when hi <= lo. */
 typedef struct tw_span {
     int64_t lo, hi;
@@ -73,6 +89,9 @@ static inline tw_span tw_span_clip(tw_span s, int64_t lo, int64_t hi)
 }
 
 /* ---- characters ---- */
+
+/* What stands behind the last slash of a path. */
+const char *tw_base_name(const char *path);
 
 /* Of ASCII, whatever the locale of the process, which the functions of the host ask. */
 static inline bool tw_is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -56,3 +56,9 @@ tw_status tw_file_read(const char *path, size_t limit, tw_arena *arena, tw_diag 
     fclose(f);
     return status;
 }
+
+const char *tw_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}

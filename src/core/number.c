@@ -52,3 +52,15 @@ float tw_strtof(const char *text, char **end)
     locale_t c = plain();
     return c ? strtof_l(text, end, c) : strtof(text, end);
 }
+
+int tw_by_int64(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+int tw_by_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}

@@ -163,12 +163,6 @@ static tw_status find_where(reader *r)
 
 /* ---- rows that are dropped ---- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* A list is read as a table whose header is its first entry: names in the first column and, where one name stands in
  * several files, the file in the second. Lines that begin with # are remarks. */
 static tw_status read_list(reader *r, const char *path, drop_list *out)
@@ -193,8 +187,8 @@ static tw_status read_list(reader *r, const char *path, drop_list *out)
         const char *file = *last == ',' ? last + 1 + strspn(last + 1, " \t") : last;
         while (last > first && (last[-1] == ' ' || last[-1] == '\t')) last--;
         size_t n_file = strcspn(file, ", \t\r\n");
-        bool here = n_file == 0 ||
-                    (strlen(base_name(r->csv.file)) == n_file && memcmp(base_name(r->csv.file), file, n_file) == 0);
+        bool here = n_file == 0 || (strlen(tw_base_name(r->csv.file)) == n_file &&
+                                    memcmp(tw_base_name(r->csv.file), file, n_file) == 0);
         if (first == last || *first == '#' || first >= end || !here) continue;
         entry[out->n] =
             (tw_csv_field){tw_arena_strndup(r->arena, first, (size_t)(last - first)), line, (int)(first - at) + 1};

@@ -8,12 +8,6 @@
 enum { SWEEP_LEAST = 4 };         /* tiles that make a sweep */
 static const double alike = 1.01; /* times closer than this are taken as equal: repeated runs differ as much */
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Of sorted numbers, the one that a share of them does not exceed, between neighbours where need be. */
 static double quantile(const double *sorted, int n, double share)
 {
@@ -62,7 +56,7 @@ static void summarise(const tw_row_fit *const *row, int n, double *room, tw_erro
         kept += row[i]->outlier ? 0 : room[i];
         out->outliers += row[i]->outlier;
     }
-    qsort(room, (size_t)n, sizeof *room, compare);
+    qsort(room, (size_t)n, sizeof *room, tw_by_double);
     out->rows = n;
     out->mean = all / n;
     out->kept = n > out->outliers ? kept / (n - out->outliers) : 0;
@@ -70,7 +64,7 @@ static void summarise(const tw_row_fit *const *row, int n, double *room, tw_erro
     out->p90 = quantile(room, n, 0.9);
     out->worst = room[n - 1];
     for (int i = 0; i < n; i++) room[i] = tw_row_error(row[i]);
-    qsort(room, (size_t)n, sizeof *room, compare);
+    qsort(room, (size_t)n, sizeof *room, tw_by_double);
     out->bias = quantile(room, n, 0.5);
     out->tau = rank_correlation(row, n);
     count_pairs(row, n, out);

@@ -119,18 +119,12 @@ static double cost_of(const fitter *f, const int64_t *value, const double *resid
     return sum / weights + pull * away;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Standard deviation of the residuals, as their median tells it. */
 static double scale_of(const double *residual, int n, double *sorted)
 {
     static const double median_of_normal = 1.4826;
     for (int i = 0; i < n; i++) sorted[i] = fabs(residual[i]);
-    qsort(sorted, (size_t)n, sizeof *sorted, compare);
+    qsort(sorted, (size_t)n, sizeof *sorted, tw_by_double);
     double median = (sorted[n / 2] + sorted[(n - 1) / 2]) / 2;
     return fmax(median_of_normal * median, least_scale);
 }

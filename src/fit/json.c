@@ -10,8 +10,7 @@ static double decimal(int64_t thousandths) { return (double)thousandths / TW_MIL
 
 static void write_parameters(tw_json *j, const tw_calibration *c)
 {
-    tw_json_key(j, "parameters");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "parameters", '[');
     for (int i = 0; i < c->n_parameters; i++) {
         const tw_parameter_fit *p = &c->parameter[i];
         tw_json_open_line(j, '{');
@@ -30,8 +29,7 @@ static void write_parameters(tw_json *j, const tw_calibration *c)
 
 static void write_errors(tw_json *j, const tw_calibration *c)
 {
-    tw_json_key(j, "errors");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "errors", '[');
     for (int i = 0; i < c->n_errors; i++) {
         const tw_error_summary *e = &c->error[i];
         tw_json_open_line(j, '{');
@@ -55,8 +53,7 @@ static void write_errors(tw_json *j, const tw_calibration *c)
 
 static void write_sweeps(tw_json *j, const tw_calibration *c)
 {
-    tw_json_key(j, "sweeps");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "sweeps", '[');
     for (int i = 0; i < c->n_sweeps; i++) {
         const tw_sweep_summary *s = &c->sweep[i];
         tw_json_open_line(j, '{');
@@ -75,19 +72,9 @@ static void write_sweeps(tw_json *j, const tw_calibration *c)
     tw_json_close(j);
 }
 
-static void write_cycles(tw_json *j, const char *key, int64_t cycles)
-{
-    tw_json_key(j, key);
-    if (cycles > 0)
-        tw_json_int(j, cycles);
-    else
-        tw_json_null(j);
-}
-
 static void write_rows(tw_json *j, const tw_calibration *c)
 {
-    tw_json_key(j, "rows");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "rows", '[');
     for (int i = 0; i < c->n_rows; i++) {
         const tw_row_fit *r = &c->row[i];
         tw_json_open_line(j, '{');
@@ -97,9 +84,9 @@ static void write_rows(tw_json *j, const tw_calibration *c)
         tw_json_key_string(j, "workload", r->workload);
         tw_json_key_string(j, "tile", r->tile);
         tw_json_key_string(j, "split", r->test ? "test" : "train");
-        write_cycles(j, "measured", r->measured);
-        write_cycles(j, "before", r->before);
-        write_cycles(j, "predicted", r->predicted);
+        tw_json_key_int_or_null(j, "measured", r->measured, r->measured > 0);
+        tw_json_key_int_or_null(j, "before", r->before, r->before > 0);
+        tw_json_key_int_or_null(j, "predicted", r->predicted, r->predicted > 0);
         tw_json_key_bool(j, "outlier", r->outlier);
         tw_json_close(j);
     }
@@ -108,26 +95,22 @@ static void write_rows(tw_json *j, const tw_calibration *c)
 
 static void write_fit(tw_json *j, const tw_calibration *c)
 {
-    tw_json_key(j, "split");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "split", '{');
     tw_json_key_number(j, "train", c->train);
     tw_json_key_int(j, "seed", (int64_t)c->seed);
     tw_json_close(j);
-    tw_json_key(j, "left_out");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "left_out", '{');
     tw_json_key_int(j, "listed", c->n_listed);
     tw_json_key_int(j, "copies", c->n_copies);
     tw_json_key_int(j, "elsewhere", c->n_elsewhere);
     tw_json_close(j);
-    tw_json_key(j, "fit");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "fit", '{');
     tw_json_key_int(j, "runs", c->n_runs);
     tw_json_key_bool(j, "stopped", c->stopped);
     tw_json_key_number(j, "scale", c->scale);
     tw_json_key_number(j, "outlier_from", c->far);
     tw_json_close(j);
-    tw_json_key(j, "fits");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "fits", '{');
     tw_json_key_int(j, "both", c->n_fit);
     tw_json_key_int(j, "measured_only", c->n_fit_measured);
     tw_json_key_int(j, "predicted_only", c->n_fit_predicted);
@@ -141,13 +124,11 @@ void tw_calibration_json(const tw_calibration *c, const char *machine, FILE *out
     tw_json_open(&j, '{');
     tw_json_key_string(&j, "schema", "tilewright.calibration");
     tw_json_key_int(&j, "version", SCHEMA_VERSION);
-    tw_json_key(&j, "tool");
-    tw_json_open_line(&j, '{');
+    tw_json_key_open_line(&j, "tool", '{');
     tw_json_key_string(&j, "name", "tilewright");
     tw_json_key_string(&j, "version", tw_version());
     tw_json_close(&j);
-    tw_json_key(&j, "machine");
-    tw_json_open_line(&j, '{');
+    tw_json_key_open_line(&j, "machine", '{');
     tw_json_key_string(&j, "name", machine);
     tw_json_close(&j);
     write_fit(&j, c);

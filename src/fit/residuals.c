@@ -25,18 +25,12 @@ typedef struct picture {
     int *count;       /* ROWS x columns, the top row first  */
 } picture;
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* An error that few of the rows exceed, rounded up to a plain one. */
 static double edge_of(double *error, int n)
 {
     static const double plain[] = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1};
     static const double share = 0.97;
-    qsort(error, (size_t)n, sizeof *error, compare);
+    qsort(error, (size_t)n, sizeof *error, tw_by_double);
     double e = error[(int)(share * (n - 1))];
     size_t i = 0;
     while (i + 1 < TW_COUNT(plain) && plain[i] < e) i++;

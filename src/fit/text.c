@@ -12,16 +12,10 @@
 
 enum { FILE_WIDTH = 24, OUTLIERS_SHOWN = 20 };
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* A file's name in few characters: without its ending and, where it is long, without its middle. */
 static const char *short_name(const char *path, const tw_line *line, char out[2 * FILE_WIDTH + 8])
 {
-    const char *name = base_name(path), *dot = strrchr(name, '.');
+    const char *name = tw_base_name(path), *dot = strrchr(name, '.');
     int n = dot && dot > name ? (int)(dot - name) : (int)strlen(name), tail = FILE_WIDTH / 2;
     while (n > FILE_WIDTH && tail > 0 && (name[n - tail] & 0xc0) == 0x80) tail--; /* the rest of a character */
     if (n <= FILE_WIDTH)

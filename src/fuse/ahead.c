@@ -4,6 +4,7 @@
  * which: the channel that the element is multiplied with. Where an axis is walked by a loop that is known and by one that is one point, as rows are by the kernel's, a position counts that is
  * reached whatever that point is. */
 #include "fuse/ahead.h"
+#include "fuse/least.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,25 +118,12 @@ static tw_status want_axis(finder *f, const tw_op *op, const tw_axis *axis, loop
 
 /* ---- operators ---- */
 
-/* Whether a loop walks two axes of the operand: then what is read is no product of positions. */
-static bool is_diagonal(const tw_operand *operand)
-{
-    unsigned seen = 0;
-    for (int a = 0; a < operand->n_axes; a++)
-        for (int t = 0; t < operand->axis[a].n_terms; t++) {
-            unsigned loop = 1u << operand->axis[a].term[t].loop;
-            if (seen & loop) return true;
-            seen |= loop;
-        }
-    return false;
-}
-
 /* What the operator reads of an input with these loops; kept if it is more than what is known. */
 static tw_status want_input(finder *f, const tw_op *op, int operand, loop_marks loop)
 {
     const tw_operand *o = &op->operand[operand];
     wanted now = {.elems = 1};
-    bool any = !is_diagonal(o) && o->rows.count == 0;
+    bool any = !tw_operand_is_diagonal(o) && o->rows.count == 0;
     for (int a = 0; a < o->n_axes && any; a++) {
         TW_TRY(want_axis(f, op, &o->axis[a], loop, &now.mark[a], &any));
         if (any && now.mark[a]) now.elems *= (double)count_marks(now.mark[a], o->axis[a].extent);

@@ -370,13 +370,6 @@ static tw_status offer_resident(tw_cores_hunt *h, tw_group_resident is, bool *be
     return tw_hunt_offer(h, &mapping, better);
 }
 
-static bool reads(const tw_op *op, int tensor)
-{
-    for (int o = 0; o < tw_op_output(op); o++)
-        if (op->operand[o].tensor == tensor) return true;
-    return false;
-}
-
 /* What each group makes stays in its core's memory for those who read it, on whatever core, where that is better: for all of them, or for those up to one, behind which it leaves. */
 static tw_status keep_tensors(tw_cores_hunt *h)
 {
@@ -392,7 +385,7 @@ static tw_status keep_tensors(tw_cores_hunt *h)
         TW_TRY(offer_resident(h, is, &better));
         for (int i = (int)readers.lo; i + 1 < readers.hi && i < h->asked->model->n_ops && !better; i++) {
             is.until = i + 1;
-            if (reads(&h->asked->model->op[i], tensor)) TW_TRY(offer_resident(h, is, &better));
+            if (tw_op_reads(&h->asked->model->op[i], tensor)) TW_TRY(offer_resident(h, is, &better));
         }
     }
     return TW_OK;

@@ -84,19 +84,6 @@ static void drop_padding(const tw_op *op, points *p)
     }
 }
 
-/* Whether a loop walks two axes of the operand: then what is read is no product of positions. */
-static bool is_diagonal(const tw_operand *operand)
-{
-    unsigned seen = 0;
-    for (int a = 0; a < operand->n_axes; a++)
-        for (int t = 0; t < operand->axis[a].n_terms; t++) {
-            unsigned loop = 1u << operand->axis[a].term[t].loop;
-            if (seen & loop) return true;
-            seen |= loop;
-        }
-    return false;
-}
-
 /* Of reductions, and of everything when the output's shape is not the one that is needed, all points. */
 static tw_status points_of(counter *c, const tw_op *op, points *out)
 {
@@ -138,7 +125,7 @@ static tw_status need_operand(counter *c, int i, int o, const points *p)
     const tw_op *op = &c->model->op[i];
     const tw_operand *operand = &op->operand[o];
     need now = {.elems = 1, .is_read = true, .n_axes = operand->n_axes, .op = i, .operand = o};
-    c->given_up |= is_diagonal(operand);
+    c->given_up |= tw_operand_is_diagonal(operand);
     for (int a = 0; a < operand->n_axes; a++) {
         const tw_axis *axis = &operand->axis[a];
         double steps = 1;
@@ -233,7 +220,7 @@ static void count_exec(counter *c, int i, const points *p)
     const tw_op *op = &c->model->op[i];
     int64_t *worked = &c->worked[c->view[i]->engine];
     int64_t n = points_least(op, p), cycles = exec_least(c->view[i], op, n);
-    *worked = tw_cost_sum(*worked, cycles);
+    *worked = tw_sat_add(*worked, cycles);
     if (c->points) c->points[i] = n;
     double all = 1;
     for (int l = 0; l < op->n_loops; l++) all *= (double)p->count[l];
@@ -376,4 +363,16 @@ tw_status tw_least_of(const tw_model *model, const tw_machine *machine, tw_arena
     tw_status status = count_all(&c, out);
     tw_arena_rewind(scratch, mark);
     return status;
+}
+
+bool tw_operand_is_diagonal(const tw_operand *operand)
+{
+    unsigned seen = 0;
+    for (int a = 0; a < operand->n_axes; a++)
+        for (int t = 0; t < operand->axis[a].n_terms; t++) {
+            unsigned loop = 1u << operand->axis[a].term[t].loop;
+            if (seen & loop) return true;
+            seen |= loop;
+        }
+    return false;
 }

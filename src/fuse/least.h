@@ -27,4 +27,6 @@ TW_NODISCARD tw_status tw_least_of(const tw_model *model, const tw_machine *mach
                                    tw_least *out);
 /* Cycles that the compute engine of a view is busy at least with so many points of the operator, over all of its units. */
 int64_t tw_least_cycles(const tw_platform_view *view, const tw_op *op, int64_t points);
+/* Whether a loop walks two axes of the operand: then what is read is no product of positions. */
+bool tw_operand_is_diagonal(const tw_operand *operand);
 #endif

@@ -46,13 +46,6 @@ bool tw_segment_is_closed(const tw_segment *s, const tw_span *readers)
 
 /* ---- hulls ---- */
 
-static bool is_empty(const tw_op *op, const tw_box *box)
-{
-    for (int l = 0; l < op->n_loops; l++)
-        if (box->span[l].lo >= box->span[l].hi) return true;
-    return false;
-}
-
 /* The hull of what operators from `from` on read of the tensor; returns its elements, 0: nothing. */
 static int64_t reads_from(const tw_segment *s, int from, const tw_box *box, int tensor, tw_region *out)
 {
@@ -62,7 +55,7 @@ static int64_t reads_from(const tw_segment *s, int from, const tw_box *box, int 
         const tw_op *op = tw_segment_op(s, k);
         for (int o = 0; o < tw_op_output(op); o++) {
             tw_region region;
-            if (op->operand[o].tensor != tensor || is_empty(op, &box[k])) continue;
+            if (op->operand[o].tensor != tensor || tw_box_is_empty(op, &box[k])) continue;
             if (tw_region_of(&op->operand[o], &box[k], &region) == 0) continue;
             for (int a = 0; a < n_axes; a++) {
                 tw_span was = out->axis[a], is = region.axis[a];

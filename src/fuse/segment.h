@@ -16,7 +16,6 @@ typedef struct tw_segment {
 } tw_segment;
 
 static inline const tw_op *tw_segment_op(const tw_segment *s, int k) { return &s->model->op[s->first + k]; }
-static inline int tw_op_makes(const tw_op *op) { return op->operand[tw_op_output(op)].tensor; }
 /* Which of the operators makes the tensor, -1: none of them. */
 int tw_segment_maker(const tw_segment *s, int tensor);
 /* Of every tensor of the model, operators from the first that reads it to behind the last; empty: nobody does. Outputs of the model, and

@@ -91,13 +91,6 @@ static int middle_corner(const tw_tiler *w, const tw_tiling *t)
 
 /* ---- what operators read ---- */
 
-static bool is_empty(const tw_op *op, const tw_box *box)
-{
-    for (int l = 0; l < op->n_loops; l++)
-        if (box->span[l].lo >= box->span[l].hi) return true;
-    return false;
-}
-
 static bool is_same(const tw_region *a, const tw_region *b, int n_axes)
 {
     return memcmp(a->axis, b->axis, (size_t)n_axes * sizeof *a->axis) == 0;
@@ -161,7 +154,7 @@ static void touch(const tw_op *op, int operand, const tw_box *box, tw_region *hu
 {
     tw_region region = {0};
     int n_axes = op->operand[operand].n_axes;
-    if (is_empty(op, box) || tw_region_of(&op->operand[operand], box, &region) == 0) return;
+    if (tw_box_is_empty(op, box) || tw_region_of(&op->operand[operand], box, &region) == 0) return;
     if (*elems == 0)
         memcpy(hull, &region, (size_t)n_axes * sizeof *region.axis);
     else

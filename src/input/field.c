@@ -423,3 +423,10 @@ bool tw_field_energy(tw_fields *f, const char *key, tw_presence presence, int64_
     const tw_node *node = tw_field_node(f, key, presence);
     return node && counted(f, node_energy(node, key, f->diag, out_fj));
 }
+
+const tw_node *tw_node_entry(const tw_node *map, const char *key)
+{
+    for (const tw_node *entry = map->kind == TW_NODE_MAP ? map->child : NULL; entry; entry = entry->next)
+        if (strcmp(entry->key, key) == 0) return entry;
+    return NULL;
+}

@@ -38,6 +38,8 @@ TW_NODISCARD tw_status tw_tree_parse(const char *file, const char *bytes, size_t
 /* The same of a file in which a key may be there twice: the last one counts, and a note says so. */
 TW_NODISCARD tw_status tw_tree_parse_repeating(const char *file, const char *bytes, size_t n, tw_arena *arena,
                                                tw_diag *diag, const tw_node **root);
+/* The entry of a map under that key; NULL: there is none, or it is no map. */
+const tw_node *tw_node_entry(const tw_node *map, const char *key);
 /* Reads a one-line workload into the tree of the YAML file that says the same (a map with `workload`
  * and `ops`). Positions are columns of the line; `file` is "<workload>". */
 TW_NODISCARD tw_status tw_oneline_parse(const char *line, tw_arena *arena, tw_diag *diag, const tw_node **root);

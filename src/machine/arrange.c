@@ -113,10 +113,10 @@ bool tw_arranging_pays(const tw_machine *machine, const tw_model *model, const t
         int64_t elem = tw_machine_units(machine, tensor->dtype, 1);
         tw_shape dense = {1, 1, tw_operand_elems(&op->operand[o]) * elem, 0, 0};
         tw_shape shape = o == tw_op_output(op) ? dense : tw_arranged(op, o, &all, &all, elem);
-        arranged = tw_cost_sum(arranged, tw_cost_of_transfer(&cost, &shape));
-        plain = tw_cost_sum(plain, tw_cost_of_transfer(&cost, &dense));
+        arranged = tw_sat_add(arranged, tw_cost_of_transfer(&cost, &shape));
+        plain = tw_sat_add(plain, tw_cost_of_transfer(&cost, &dense));
         if (o == tw_op_output(op) && tw_rim_of(op, &all) != TW_RIM_NONE)
-            arranged = tw_cost_sum(arranged, tw_cost_of_fill(&cost, dense.units));
+            arranged = tw_sat_add(arranged, tw_cost_of_fill(&cost, dense.units));
     }
     int64_t elem = tw_machine_units(machine, model->tensor[op->operand[0].tensor].dtype, 1);
     return arranged <= tw_max(plain, computing(machine, op, elem));

@@ -83,16 +83,11 @@ static inline bool tw_cost_contends(const tw_cost *cost) { return cost->kind == 
 /* Dimensions that loops can lie over. */
 static inline int tw_cost_dims(const tw_cost *cost) { return cost->kind == TW_COST_ARRAY ? cost->array.n_dims : 0; }
 
-/* a + b and a + b * c, which stay at INT64_MAX once they are there. */
-static inline int64_t tw_cost_sum(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return tw_ckd_add(a, b, &sum) ? sum : INT64_MAX;
-}
+/* a + b * c, which stays at INT64_MAX once it is there. */
 static inline int64_t tw_cost_add_product(int64_t a, int64_t b, int64_t c)
 {
     int64_t product;
-    return tw_ckd_mul(b, c, &product) ? tw_cost_sum(a, product) : INT64_MAX;
+    return tw_ckd_mul(b, c, &product) ? tw_sat_add(a, product) : INT64_MAX;
 }
 /* Whole cycles of so many thousandths and a barrier. */
 static inline int64_t tw_cost_of_milli(int64_t milli, int64_t barrier)

@@ -83,10 +83,7 @@ static void print_array(const tw_cost *cost, const tw_machine *machine, tw_text 
     tw_text_printf(out, "}");
 }
 
-static int64_t array_cycles(const tw_cost *cost, int64_t passes)
-{
-    return tw_cost_sum(cost->array.latency, passes);
-}
+static int64_t array_cycles(const tw_cost *cost, int64_t passes) { return tw_sat_add(cost->array.latency, passes); }
 
 static int64_t array_least(const tw_cost *cost, bool pipelined, int64_t n, int64_t passes)
 {

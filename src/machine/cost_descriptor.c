@@ -81,8 +81,8 @@ int64_t tw_cost_of_transfer(const tw_cost_descriptor *cost, const tw_shape *s)
 {
     int64_t body = tw_cost_add_product(0, beats_of(cost, s), cost->per_beat),
             least = tw_cost_add_product(0, s->rows, cost->row_least);
-    int64_t one = tw_cost_sum(tw_cost_add_product(cost->setup, s->rows, cost->per_row),
-                              s->rows > 1 ? tw_max(body, least) : body);
+    int64_t one = tw_sat_add(tw_cost_add_product(cost->setup, s->rows, cost->per_row),
+                             s->rows > 1 ? tw_max(body, least) : body);
     return tw_cost_add_product(0, s->planes, one);
 }
 

@@ -129,7 +129,7 @@ int64_t tw_cost_of_kernel(const tw_cost_kernel *cost, const tw_kernel_nest *nest
         tw_max(lanes * (TW_MILLI + lost_of(&cost->banks, nest->stride, contended)), cost->depth * TW_MILLI);
     int64_t points = tw_cost_add_product(0, tw_cost_add_product(0, nest->reduction, width), cost->per_point);
     if (points < INT64_MAX) points /= TW_MILLI;
-    int64_t round = rounds > 1 ? tw_max(tw_cost_sum(points, cost->per_round), lanes * cost->row_least) : points;
+    int64_t round = rounds > 1 ? tw_max(tw_sat_add(points, cost->per_round), lanes * cost->row_least) : points;
     return tw_cost_add_product(tw_cost_add_product(cost->start, lanes, cost->per_lane), rounds, round);
 }
 

@@ -24,7 +24,7 @@ static void print_linear(const tw_cost *cost, const tw_machine *machine, tw_text
 
 static int64_t linear_cycles(const tw_cost *cost, int64_t work)
 {
-    return tw_cost_sum(cost->linear.latency, tw_cdiv(work, cost->linear.per_cycle));
+    return tw_sat_add(cost->linear.latency, tw_cdiv(work, cost->linear.per_cycle));
 }
 
 static int64_t linear_least(const tw_cost *cost, bool pipelined, int64_t n, int64_t work)

@@ -51,7 +51,7 @@ static void mark_listed(tw_machine_draft *d, const tw_draft_view *v, const tw_no
 void tw_draft_choose(tw_machine_draft *d, const tw_draft_view *v, const tw_machine *base)
 {
     tw_machine *machine = &v->out->machine;
-    const tw_node *list = v->compute ? tw_graph_entry(v->compute->node, "memories") : NULL;
+    const tw_node *list = v->compute ? tw_node_entry(v->compute->node, "memories") : NULL;
     int n = 0, n_bad = *d->n_bad;
     *machine = *base;
     for (int m = 0; m < d->n_memories; m++) v->slot[m] = sees(v, &d->memory[m]) ? 0 : -1;
@@ -77,7 +77,7 @@ void tw_draft_choose(tw_machine_draft *d, const tw_draft_view *v, const tw_machi
 /* The memory at one end of a mover, -1: it cannot be told. */
 static int end_of(const tw_machine_draft *d, const tw_machine_part *mover, int end)
 {
-    const tw_node *between = tw_graph_entry(mover->node, "between");
+    const tw_node *between = tw_node_entry(mover->node, "between");
     if (!between || between->kind != TW_LIST || between->n_children != 2) return -1;
     const tw_node *node = end == 0 ? between->child : between->child->next;
     return node->kind == TW_SCALAR ? tw_draft_find(d, mover, node->text) : -1;
@@ -223,7 +223,7 @@ static tw_status join_engines(tw_machine_draft *d, tw_platform *platform, tw_pla
             const tw_machine_part *part = &graph->part[TW_PART_ENGINE][from->mover[e]];
             tw_platform_engine *to = &engine[from->mover[e]];
             *to = (tw_platform_engine){.name = part->name, .core = part->core, .is = from->machine.engine[e]};
-            to->is.name = tw_graph_entry(part->node, "name")->text;
+            to->is.name = tw_node_entry(part->node, "name")->text;
             to->is.memory = from->memory[to->is.memory];
             if (to->is.outer >= 0) to->is.outer = from->memory[to->is.outer];
             for (int way = 0; way < 2; way++) to->reads[way] = to->writes[way] = -1;

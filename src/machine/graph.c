@@ -3,17 +3,10 @@
 
 #include <string.h>
 
-const tw_node *tw_graph_entry(const tw_node *node, const char *key)
-{
-    for (const tw_node *entry = node->kind == TW_NODE_MAP ? node->child : NULL; entry; entry = entry->next)
-        if (strcmp(entry->key, key) == 0) return entry;
-    return NULL;
-}
-
 bool tw_graph_computes(const tw_node *node)
 {
-    const tw_node *computes = tw_graph_entry(node, "computes");
-    if (!computes || tw_graph_entry(node, "between")) return false;
+    const tw_node *computes = tw_node_entry(node, "computes");
+    if (!computes || tw_node_entry(node, "between")) return false;
     return computes->kind != TW_SCALAR || strcmp(computes->text, "sum") != 0;
 }
 
@@ -21,7 +14,7 @@ tw_status tw_graph_add(tw_machine_parts *graph, tw_part_kind kind, const tw_node
 {
     const char *prefix = core >= 0 ? graph->core[core].name : NULL;
     for (const tw_node *node = list ? list->child : NULL; node; node = node->next) {
-        const tw_node *name = tw_graph_entry(node, "name");
+        const tw_node *name = tw_node_entry(node, "name");
         tw_machine_part *part = &graph->part[kind][graph->n[kind]++];
         *part = (tw_machine_part){.node = node, .core = core};
         if (!name || name->kind != TW_SCALAR) continue;

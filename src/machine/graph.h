@@ -23,8 +23,6 @@ typedef struct tw_machine_parts {
     tw_machine_part *part[TW_N_PARTS];
 } tw_machine_parts;
 
-/* The entry of a map, NULL when there is none. */
-const tw_node *tw_graph_entry(const tw_node *node, const char *key);
 /* Whether the node is an engine that computes, but no adder. */
 bool tw_graph_computes(const tw_node *node);
 /* Appends the parts of a list (NULL: none) of a core (-1: shared ones), each with its name and that of its core before it. There

@@ -170,9 +170,9 @@ static tw_status read_sizes(const tw_node *sizes, grid *g, tw_diag *diag)
 /* Whether the core has the memory that links join. */
 static bool has_memory(const grid *g)
 {
-    const tw_node *list = tw_graph_entry(g->core, "memories");
+    const tw_node *list = tw_node_entry(g->core, "memories");
     for (const tw_node *node = list ? list->child : NULL; node; node = node->next) {
-        const tw_node *name = tw_graph_entry(node, "name");
+        const tw_node *name = tw_node_entry(node, "name");
         if (name && name->kind == TW_SCALAR && strcmp(name->text, g->memory) == 0) return true;
     }
     return false;
@@ -183,8 +183,8 @@ static tw_status read_grid_links(grid *g, tw_diag *diag)
 {
     const tw_node *links = g->links;
     if (links->kind != TW_NODE_MAP) return tw_diag_error(diag, links->loc, "'links' of a core must be a map");
-    const tw_node *name = tw_graph_entry(links, "name"), *memory = tw_graph_entry(links, "memory"),
-                  *wrap = tw_graph_entry(links, "wrap");
+    const tw_node *name = tw_node_entry(links, "name"), *memory = tw_node_entry(links, "memory"),
+                  *wrap = tw_node_entry(links, "wrap");
     if (!name) return tw_diag_error(diag, links->loc, "missing key 'name' in links");
     if (!memory) return tw_diag_error(diag, links->loc, "missing key 'memory' in links");
     if (!tw_node_name(name, "name", diag, &g->link) || !tw_node_name(memory, "memory", diag, &g->memory))
@@ -200,8 +200,8 @@ static tw_status read_grid_links(grid *g, tw_diag *diag)
 
 static tw_status expand_core(const tw_node *core, tw_arena *arena, tw_diag *diag, chain *out)
 {
-    grid g = {.core = core, .arena = arena, .links = tw_graph_entry(core, "links")};
-    const tw_node *sizes = tw_graph_entry(core, "grid"), *name = tw_graph_entry(core, "name");
+    grid g = {.core = core, .arena = arena, .links = tw_node_entry(core, "links")};
+    const tw_node *sizes = tw_node_entry(core, "grid"), *name = tw_node_entry(core, "name");
     if (!sizes && g.links) return tw_diag_error(diag, g.links->key_loc, "'links' of a core needs a 'grid'");
     if (!sizes || !name) return append(&g, out, core) ? TW_OK : TW_ERR_NOMEM; /* the reader asks for the name */
     TW_TRY(read_sizes(sizes, &g, diag));

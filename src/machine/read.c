@@ -388,12 +388,6 @@ static void read_accumulate(const reader *r, tw_fields *f, tw_engine *engine)
         TW_REFUSE(f, node->loc, "'accumulate' must offer 'fused': async machines add up in the compute engine");
 }
 
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* One entry: the sizes of tiles along loops of its name. */
 static void read_sizes(reader *r, tw_fields *f, const tw_node *node, tw_tile_sizes *out)
 {
@@ -417,7 +411,7 @@ static void read_sizes(reader *r, tw_fields *f, const tw_node *node, tw_tile_siz
         if (i < n && x > 0) TW_REFUSE(f, entry->loc, "'%s' is given twice in '%s'", entry->text, node->key);
         if (i == n) size[n++] = x;
     }
-    if (size) qsort(size, (size_t)n, sizeof *size, by_size);
+    if (size) qsort(size, (size_t)n, sizeof *size, tw_by_int64);
     *out = (tw_tile_sizes){node->key, n, size};
 }
 
@@ -708,7 +702,7 @@ static bool is_plain(const reader *r, const tw_node *cores, const tw_node *engin
     for (const tw_node *node = engines ? engines->child : NULL; node; node = node->next) {
         if (!tw_graph_computes(node)) continue;
         n++;
-        restricts += tw_graph_entry(node, "memories") != NULL;
+        restricts += tw_node_entry(node, "memories") != NULL;
     }
     return !cores && n <= 1 && restricts == 0;
 }
@@ -817,7 +811,7 @@ static void read_link(reader *r, const tw_machine *base, const int ends[2], tw_p
     }
     *out = (tw_platform_engine){
         .name = r->part->name, .core = r->part->core, .is = *is, .reads = {-1, -1}, .writes = {-1, -1}};
-    out->is.name = tw_graph_entry(r->part->node, "name")->text;
+    out->is.name = tw_node_entry(r->part->node, "name")->text;
     out->is.outer = ends[0];
     out->is.memory = ends[1];
 }

@@ -15,19 +15,10 @@ static const tw_op *op_of(const tw_model *model, const tw_group_map *group, int 
     return &model->op[group->op[i].op];
 }
 
-static int output_of(const tw_op *op) { return op->operand[tw_op_output(op)].tensor; }
-
-static bool reads(const tw_op *op, int tensor)
-{
-    for (int o = 0; o < tw_op_output(op); o++)
-        if (op->operand[o].tensor == tensor) return true;
-    return false;
-}
-
 int tw_group_maker(const tw_group_map *group, const tw_model *model, int tensor)
 {
     for (int i = 0; i < group->n_ops; i++)
-        if (output_of(op_of(model, group, i)) == tensor) return i;
+        if (tw_op_makes(op_of(model, group, i)) == tensor) return i;
     return -1;
 }
 
@@ -156,7 +147,7 @@ static int place_of(const int *list, int n, int x)
 /* Of a maker inside the group: the outermost of the places where somebody takes what it makes. */
 static int first_meeting(const tw_grouping *c, const tw_group_map *group, int maker)
 {
-    int tensor = output_of(op_of(c->model, group, maker)), least = TW_MAX_MEMORIES;
+    int tensor = tw_op_makes(op_of(c->model, group, maker)), least = TW_MAX_MEMORIES;
     for (int i = maker + 1; i < group->n_ops; i++) {
         const tw_op *op = op_of(c->model, group, i);
         for (int o = 0; o < tw_op_output(op); o++) {
@@ -267,7 +258,7 @@ static tw_status check_made_before(const judge *j, int i)
             return tw_diag_error(j->diag, AT(j, op[i]), "'%s' reads '%s', which '%s' makes only behind it",
                                  op->name, tensor_name(j, op->operand[o].tensor), judged_op(j, maker)->name);
         for (int k = 0; k < j->group->n_ops && maker < 0; k++)
-            if (tw_tensors_share(j->c->model, output_of(judged_op(j, k)), op->operand[o].tensor))
+            if (tw_tensors_share(j->c->model, tw_op_makes(judged_op(j, k)), op->operand[o].tensor))
                 return tw_diag_error(j->diag, AT(j, op[i]), "'%s' sees what '%s' makes in another shape: %s",
                                      op->name, judged_op(j, k)->name, "they cannot be in one group");
     }
@@ -279,14 +270,14 @@ static tw_status check_readers(const judge *j, int i)
 {
     const tw_op *op = judged_op(j, i), *driver = judged_op(j, j->group->n_ops - 1);
     unsigned inside = 0;
-    for (int k = i + 1; k < j->group->n_ops; k++) inside += reads(judged_op(j, k), output_of(op));
+    for (int k = i + 1; k < j->group->n_ops; k++) inside += tw_op_reads(judged_op(j, k), tw_op_makes(op));
     if (inside == 0)
         return tw_diag_error(j->diag, AT(j, op[i]), "nobody in the group reads what '%s' makes, and '%s' drives it",
                              op->name, driver->name);
-    if (j->group->n_parts > 0 && tw_group_is_stored(j->group, j->c->model, output_of(op)))
+    if (j->group->n_parts > 0 && tw_group_is_stored(j->group, j->c->model, tw_op_makes(op)))
         return tw_diag_error(j->diag, AT(j, op[i]),
                              "'%s' is read outside of the group, too, which has only a part of the work of '%s'",
-                             tensor_name(j, output_of(op)), driver->name);
+                             tensor_name(j, tw_op_makes(op)), driver->name);
     return TW_OK;
 }
 
@@ -677,10 +668,10 @@ static tw_status check_running_ops(const judge *j, const tw_running *running)
 {
     for (int i = 0; i < j->group->n_ops; i++) {
         const tw_op *op = judged_op(j, i);
-        if (i < j->group->n_ops - 1 && tw_group_is_stored(j->group, j->c->model, output_of(op)))
+        if (i < j->group->n_ops - 1 && tw_group_is_stored(j->group, j->c->model, tw_op_makes(op)))
             return tw_diag_error(j->diag, AT(j, op[i]),
                                  "'%s' is read outside of the group, in which reductions run along a loop",
-                                 tensor_name(j, output_of(op)));
+                                 tensor_name(j, tw_op_makes(op)));
         for (int l = 0; l < op->n_loops; l++)
             if ((running->runs >> i & 1) && j->group->op[i].reduce[l] > 0)
                 return tw_diag_error(j->diag, AT(j, reduce[i][l]), "'%s' runs along '%s': it has no 'reduce'",
@@ -853,7 +844,7 @@ static tw_status check_sources(const tw_grouping *c, int group)
         if (late > group + 1 && are_parts(l, l - 1)) continue; /* it makes what that one makes */
         for (int i = 0; i < g->n_ops * l->n_ops; i++) {
             const tw_op *reader = op_of(c->model, g, i / l->n_ops);
-            int tensor = output_of(op_of(c->model, l, i % l->n_ops));
+            int tensor = tw_op_makes(op_of(c->model, l, i % l->n_ops));
             if (tw_op_reads_bytes(c->model, reader, tensor) && tw_group_maker(g, c->model, tensor) < 0)
                 return tw_diag_error(c->diag, AT(&j, op[i / l->n_ops]),
                                      "'%s' reads '%s', which group '%s' makes only behind it", reader->name,
@@ -913,7 +904,7 @@ static tw_status check_touched(const tw_grouping *c, const tw_group_resident *is
 {
     for (int o = 0; o < c->model->n_ops; o++) {
         const tw_op *op = &c->model->op[o];
-        if (is_settled(c, o) || (output_of(op) != is->tensor && !reads(op, is->tensor))) continue;
+        if (is_settled(c, o) || (tw_op_makes(op) != is->tensor && !tw_op_reads(op, is->tensor))) continue;
         return tw_diag_error(c->diag, is->loc,
                              "'%s' is resident, and '%s', which makes or reads it, is in no group with levels",
                              c->model->tensor[is->tensor].name, op->name);

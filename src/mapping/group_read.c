@@ -723,16 +723,9 @@ static tw_status read_piece(file *all, const tw_node *node, const split *s, int 
     return TW_OK;
 }
 
-static const tw_node *child_of(const tw_node *map, const char *key)
-{
-    for (const tw_node *node = map->kind == TW_NODE_MAP ? map->child : NULL; node; node = node->next)
-        if (strcmp(node->key, key) == 0) return node;
-    return NULL;
-}
-
 static tw_status read_entry(file *all, const tw_node *node, bool *good)
 {
-    const tw_node *over = child_of(node, "split");
+    const tw_node *over = tw_node_entry(node, "split");
     split s = {.n = 0};
     *good = !over || read_split(over, all->c.machine->platform, all->c.diag, &s);
     for (int piece = 0; *good && piece < (over ? s.n : 1); piece++) TW_TRY(read_piece(all, node, &s, piece, good));
@@ -744,7 +737,7 @@ static int count_groups(const tw_node *list)
 {
     int n = 0;
     for (const tw_node *node = list->child; node; node = node->next) {
-        const tw_node *over = child_of(node, "split"), *cores = over ? child_of(over, "cores") : NULL;
+        const tw_node *over = tw_node_entry(node, "split"), *cores = over ? tw_node_entry(over, "cores") : NULL;
         n += cores && cores->n_children > 0 ? cores->n_children : 1;
     }
     return n;

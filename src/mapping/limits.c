@@ -127,12 +127,6 @@ static int64_t read_one(tw_fields *f, const char *key, const quantity *q, const 
     return x;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void read_list(reader *r, tw_fields *f, const char *key, const quantity *q, const tw_node *node,
                       tw_number_limit *out)
 {
@@ -154,7 +148,7 @@ static void read_list(reader *r, tw_fields *f, const char *key, const quantity *
         if (i == n && x > 0) list[n++] = x;
     }
     if (n == 0) return;
-    qsort(list, (size_t)n, sizeof *list, by_value);
+    qsort(list, (size_t)n, sizeof *list, tw_by_int64);
     *out = (tw_number_limit){list[0], list[n - 1], 1, n, list};
 }
 

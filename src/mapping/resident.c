@@ -242,25 +242,18 @@ static tw_status check_views(const judge *j)
     return TW_OK;
 }
 
-static bool reads(const tw_op *op, int tensor)
-{
-    for (int o = 0; o < tw_op_output(op); o++)
-        if (op->operand[o].tensor == tensor) return true;
-    return false;
-}
-
 /* It leaves behind a group that reads it, and before one that does. */
 static tw_status check_leaving(const judge *j)
 {
     const tw_model *model = j->c->model;
     if (j->is->until == 0) return TW_OK;
     const tw_op *until = &model->op[j->is->until - 1];
-    if (!reads(until, j->is->tensor))
+    if (!tw_op_reads(until, j->is->tensor))
         return tw_diag_error(j->c->diag, j->is->loc, "'%s' leaves '%s' behind '%s', which does not read it",
                              j->tensor, j->memory, until->name);
     for (int g = j->last + 1; g < j->c->n; g++)
         for (int i = 0; i < j->c->group[g].n_ops; i++)
-            if (reads(op_of(j, &j->c->group[g], i), j->is->tensor)) return TW_OK;
+            if (tw_op_reads(op_of(j, &j->c->group[g], i), j->is->tensor)) return TW_OK;
     return tw_diag_error(j->c->diag, j->is->loc, "'%s' leaves '%s' behind '%s', and no group behind that reads it",
                          j->tensor, j->memory, until->name);
 }

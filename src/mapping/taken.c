@@ -3,16 +3,6 @@
 
 #include <string.h>
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b > 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 tw_taken tw_taken_of(const tw_engine *engine, const tw_op *op, int loop)
 {
     tw_taken taken = {.tiles = tw_number_any(), .last = INT64_MAX, .step = 1};
@@ -22,7 +12,7 @@ tw_taken tw_taken_of(const tw_engine *engine, const tw_op *op, int loop)
         taken.last = list->size[list->n_sizes - 1];
         taken.tiles = (tw_number_limit){list->size[0], taken.last, 1, list->n_sizes, list->size};
         taken.step = 0;
-        for (int k = 0; k < list->n_sizes; k++) taken.step = common_divisor(list->size[k], taken.step);
+        for (int k = 0; k < list->n_sizes; k++) taken.step = tw_gcd(list->size[k], taken.step);
         return taken;
     }
     if (engine->tile_multiple > 1 && !(engine->multiple_parallel && op->loop[loop].reduces))

@@ -42,13 +42,6 @@ bool tw_op_can_be_divided(const tw_op *op, int loop)
     return adds || !op->loop[loop].reduces;
 }
 
-static int find_op(const tw_model *model, const char *name)
-{
-    for (int o = 0; o < model->n_ops; o++)
-        if (strcmp(model->op[o].name, name) == 0) return o;
-    return -1;
-}
-
 static void cut_loop(piecewise *p)
 {
     int64_t sum = 0, before = 0, extent = p->op.loop[p->loop].extent;
@@ -233,7 +226,7 @@ static tw_status check_names(const writer *w, const piecewise *p)
     for (int i = 0; i < p->which->n; i++) {
         const char *op, *tensor;
         TW_TRY(name_piece(w, p, i, &op, &tensor));
-        if (find_op(w->model, op) >= 0)
+        if (tw_model_find_op(w->model, op) >= 0)
             return tw_diag_error(w->diag, w->loc, "there is an operator '%s' already", op);
     }
     return TW_OK;
@@ -270,7 +263,7 @@ static tw_status write_pieces(writer *w, piecewise *p, int at)
 static tw_status divide_one(writer *w, const tw_divided_op *which)
 {
     tw_model *model = w->model;
-    int at = find_op(model, which->op), loop = at < 0 ? -1 : tw_op_find_loop(&w->op[at], which->loop);
+    int at = tw_model_find_op(model, which->op), loop = at < 0 ? -1 : tw_op_find_loop(&w->op[at], which->loop);
     if (loop < 0)
         return tw_diag_error(w->diag, w->loc, "'%s' is no operator with a loop '%s'", which->op, which->loop);
     piecewise p = {.op = w->op[at], .loop = loop, .sums = w->op[at].loop[loop].reduces, .which = which};

@@ -608,3 +608,24 @@ void tw_model_print(const tw_model *model, tw_text *out)
     tw_text_printf(out, "ops:\n");
     for (int o = 0; o < model->n_ops; o++) print_op(model, &model->op[o], out);
 }
+
+bool tw_op_reads(const tw_op *op, int tensor)
+{
+    for (int o = 0; o < tw_op_output(op); o++)
+        if (op->operand[o].tensor == tensor) return true;
+    return false;
+}
+
+int tw_model_find_op(const tw_model *model, const char *name)
+{
+    for (int o = 0; o < model->n_ops; o++)
+        if (strcmp(model->op[o].name, name) == 0) return o;
+    return -1;
+}
+
+bool tw_axis_has_loop(const tw_axis *axis, int loop)
+{
+    for (int t = 0; t < axis->n_terms; t++)
+        if (axis->term[t].loop == loop) return true;
+    return false;
+}

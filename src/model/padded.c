@@ -192,17 +192,11 @@ typedef struct writer {
     tw_loc loc;
 } writer;
 
-static int find_op(const tw_model *model, const char *name)
-{
-    for (int o = 0; o < model->n_ops; o++)
-        if (strcmp(model->op[o].name, name) == 0) return o;
-    return -1;
-}
-
 static tw_status write_one(writer *w, const tw_written_padding *which)
 {
     tw_model *model = w->model;
-    int at = find_op(model, which->op), operand = at < 0 ? -1 : tw_op_find_operand(&w->op[at], which->operand);
+    int at = tw_model_find_op(model, which->op),
+        operand = at < 0 ? -1 : tw_op_find_operand(&w->op[at], which->operand);
     if (operand < 0 || operand == tw_op_output(&w->op[at]))
         return tw_diag_error(w->diag, w->loc, "'%s.%s' is no input of an operator", which->op, which->operand);
     const tw_op op = w->op[at];
@@ -214,7 +208,8 @@ static tw_status write_one(writer *w, const tw_written_padding *which)
                              which->op, which->operand, which->op);
     const char *name = tw_arena_printf(w->arena, "%s.%s.padded", which->op, which->operand);
     if (!name) return TW_ERR_NOMEM;
-    if (find_op(model, name) >= 0) return tw_diag_error(w->diag, w->loc, "there is an operator '%s' already", name);
+    if (tw_model_find_op(model, name) >= 0)
+        return tw_diag_error(w->diag, w->loc, "there is an operator '%s' already", name);
     int to = model->n_tensors++;
     w->tensor[to] = tw_padded_tensor(&op, operand, w->tensor[op.operand[operand].tensor].dtype, name);
     w->tensor[to].root = to;

@@ -509,8 +509,6 @@ static tw_status read_op(reader *r, const tw_node *node)
 
 /* ---- order ---- */
 
-static int output_of(const tw_op *op) { return op->operand[tw_op_output(op)].tensor; }
-
 /* Whether the bytes that the view needs are those of a tensor that may have views. */
 static void check_view(reader *r, int t, int root)
 {
@@ -546,7 +544,7 @@ static void find_roots(reader *r)
 /* Operators write whole tensors. */
 static void check_written(reader *r, const tw_op *op)
 {
-    const tw_tensor *made = &r->tensor[output_of(op)], *whole = &r->tensor[made->root];
+    const tw_tensor *made = &r->tensor[tw_op_makes(op)], *whole = &r->tensor[made->root];
     if (tw_tensor_elems(made) < tw_tensor_elems(whole))
         COMPLAIN(r, op->loc, "operator '%s' writes '%s', a view of a part of '%s'", op->name, made->name,
                  whole->name);
@@ -557,7 +555,7 @@ static void find_writers(reader *r, int *writer)
 {
     for (int t = 0; t < r->n_tensors; t++) writer[t] = -1;
     for (int o = 0; o < r->n_ops; o++) {
-        int t = r->tensor[output_of(&r->op[o])].root;
+        int t = r->tensor[tw_op_makes(&r->op[o])].root;
         check_written(r, &r->op[o]);
         if (writer[t] >= 0) {
             COMPLAIN(r, r->op[o].loc, "operator '%s' writes tensor '%s', which '%s' writes too", r->op[o].name,
@@ -669,7 +667,7 @@ static tw_status settle_tensors(reader *r)
             if (!r->op[o].operand[i].weights) t->role = TW_ROLE_INPUT;
             t->is_output = false;
         }
-    for (int o = 0; o < r->n_ops; o++) root_of(r, output_of(&r->op[o]))->role = TW_ROLE_BETWEEN;
+    for (int o = 0; o < r->n_ops; o++) root_of(r, tw_op_makes(&r->op[o]))->role = TW_ROLE_BETWEEN;
     take_outputs(r);
     for (int t = 0; t < r->n_tensors; t++) {
         r->tensor[t].role = root_of(r, t)->role;

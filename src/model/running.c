@@ -47,13 +47,6 @@ static bool is_plain(const analysis *a, const tw_axis *axis, int *loop)
     return plain && axis->extent == a->extent;
 }
 
-static bool has_loop(const tw_axis *axis, int loop)
-{
-    for (int t = 0; t < axis->n_terms; t++)
-        if (axis->term[t].loop == loop) return true;
-    return false;
-}
-
 /* Operator k goes along with its loop `loop`; *more: that is new. */
 static bool take_loop(analysis *a, int k, int loop, bool *more)
 {
@@ -87,7 +80,8 @@ static bool find_loops(analysis *a)
             for (int o = 0; o < a->op[k]->n_operands && a->out->loop[k] >= 0; o++) {
                 const tw_operand *operand = &a->op[k]->operand[o];
                 for (int x = 0; x < operand->n_axes && maker_of(a, operand->tensor) >= 0; x++)
-                    if (has_loop(&operand->axis[x], a->out->loop[k]) && !follow_axis(a, operand->tensor, x, &more))
+                    if (tw_axis_has_loop(&operand->axis[x], a->out->loop[k]) &&
+                        !follow_axis(a, operand->tensor, x, &more))
                         return false;
             }
     }

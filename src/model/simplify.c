@@ -7,13 +7,6 @@
 
 #include <string.h>
 
-static bool has_loop(const tw_axis *axis, int loop)
-{
-    for (int t = 0; t < axis->n_terms; t++)
-        if (axis->term[t].loop == loop) return true;
-    return false;
-}
-
 static bool is_called(const tw_op *op, const char *name) { return tw_op_find_loop(op, name) >= 0; }
 
 /* ---- loops of one step ---- */
@@ -133,7 +126,7 @@ static bool can_be_split(const tw_op *op, const window *w)
         const tw_operand *operand = &op->operand[o];
         int n = 0;
         for (int a = 0; a < operand->n_axes; a++) {
-            bool own = o == w->operand && a == w->axis, walks = has_loop(&operand->axis[a], w->loop);
+            bool own = o == w->operand && a == w->axis, walks = tw_axis_has_loop(&operand->axis[a], w->loop);
             if (walks && !own && !is_walked(op, &operand->axis[a], w->loop)) return false;
             n += walks;
         }
@@ -148,7 +141,7 @@ static bool find_window(const tw_op *op, window *w)
         for (w->operand = 0; op->loop[w->loop].reduces && w->operand < tw_op_output(op); w->operand++)
             for (w->axis = 0; w->axis < op->operand[w->operand].n_axes; w->axis++) {
                 const tw_axis *axis = &op->operand[w->operand].axis[w->axis];
-                if (!has_loop(axis, w->loop)) continue;
+                if (!tw_axis_has_loop(axis, w->loop)) continue;
                 w->block = block_of(op, axis, w->loop);
                 if (w->block > 1 && can_be_split(op, w)) return true;
             }
@@ -209,7 +202,8 @@ static bool split_window(tw_op *op, const window *w, tw_arena *arena, bool *no_m
     op->loop[new] = (tw_loop){inner, w->block, true};
     for (int o = 0; o < op->n_operands; o++)
         for (int a = op->operand[o].n_axes - 1; a >= 0; a--)
-            if (has_loop(&op->operand[o].axis[a], w->loop)) split_axis(&op->operand[o], a, w->loop, new, w->block);
+            if (tw_axis_has_loop(&op->operand[o].axis[a], w->loop))
+                split_axis(&op->operand[o], a, w->loop, new, w->block);
     return true;
 }
 
@@ -234,8 +228,8 @@ static meeting meeting_of(const tw_op *op, const tw_operand *operand, int outer,
 {
     int n_outer = 0, n_inner = 0, a_outer = -1, a_inner = -1;
     for (int a = 0; a < operand->n_axes; a++) {
-        if (has_loop(&operand->axis[a], outer)) n_outer++, a_outer = a;
-        if (has_loop(&operand->axis[a], inner)) n_inner++, a_inner = a;
+        if (tw_axis_has_loop(&operand->axis[a], outer)) n_outer++, a_outer = a;
+        if (tw_axis_has_loop(&operand->axis[a], inner)) n_inner++, a_inner = a;
     }
     *at = a_outer;
     if (n_outer == 0 && n_inner == 0) return ABSENT;

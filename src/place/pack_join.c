@@ -17,12 +17,6 @@ static int root_of(int *parent, int i)
     return i;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static int by_lower(const void *a, const void *b)
 {
     const tw_pack_segment *x = a, *y = b;
@@ -140,7 +134,7 @@ static tw_status join_segments(const tw_pack_item *item, const int *member, int 
             cut[n_cuts++] = g->lower;
             cut[n_cuts++] = g->upper;
         }
-    qsort(cut, (size_t)n_cuts, sizeof *cut, by_value);
+    qsort(cut, (size_t)n_cuts, sizeof *cut, tw_by_int64);
     qsort(w.all, (size_t)w.n, sizeof *w.all, by_lower);
     for (int64_t c = 0; c + 1 < n_cuts; c++) {
         if (cut[c] == cut[c + 1]) continue;

@@ -47,12 +47,6 @@ tw_status tw_pack_peak_find(const tw_pack_item *item, int n, tw_arena *scratch, 
 
 /* ---- sections ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The index of `at` in the sorted cuts. */
 static int cut_of(const int64_t *cut, int n, int64_t at)
 {
@@ -141,7 +135,7 @@ static tw_status cut_into_pieces(const tw_pack_item *item, const int *member, in
             cut[n_cuts++] = item[member[i]].segment[k].lower;
             cut[n_cuts++] = item[member[i]].segment[k].upper;
         }
-    qsort(cut, (size_t)n_cuts, sizeof *cut, by_value);
+    qsort(cut, (size_t)n_cuts, sizeof *cut, tw_by_int64);
     for (int k = 0; k < n_cuts; k++)
         if (unique == 0 || cut[unique - 1] != cut[k]) cut[unique++] = cut[k];
     int64_t total = 0;

@@ -202,12 +202,12 @@ static bool is_resident(const lister *l, int tensor)
     return false;
 }
 
-/* What the mapping says of the stay; where it says nothing, an entry that says as much. */
-static tw_hold hold_of(const lister *l, const tw_stay *stay)
+/* What the mapping says of a hold of the program; where it says nothing, an entry that says as much. */
+static tw_hold hold_of(const lister *l, const tw_nest_hold *built)
 {
-    const tw_hold *said = tw_group_find_hold(l->group, stay->tensor, stay->memory);
+    const tw_hold *said = tw_group_find_hold(l->group, built->tensor, built->memory);
     return said ? *said
-                : (tw_hold){.loc = l->group->loc, .tensor = stay->tensor, .memory = stay->memory, .depth = -1};
+                : (tw_hold){.loc = l->group->loc, .tensor = built->tensor, .memory = built->memory, .depth = -1};
 }
 
 static tw_status put_hold(const lister *l, tw_group_move move, const tw_hold *changed, const char *text)
@@ -222,16 +222,16 @@ static tw_status put_hold(const lister *l, tw_group_move move, const tw_hold *ch
     return put(l, move, &group, text);
 }
 
-static tw_status list_buffers(const lister *l, const tw_stay *stay)
+static tw_status list_buffers(const lister *l, const tw_nest_hold *built)
 {
-    int64_t now = tw_group_slots(l->group, stay->tensor, stay->memory);
+    int64_t now = tw_group_slots(l->group, built->tensor, built->memory);
     for (int64_t slots = tw_max(1, now - 1); slots <= now + 1; slots++) {
-        tw_hold hold = hold_of(l, stay);
+        tw_hold hold = hold_of(l, built);
         if (slots == now) continue;
         hold.slots = slots;
         TW_TRY(put_hold(l, (tw_group_move){.kind = TW_OTHER_BUFFERS}, &hold,
                         tw_arena_printf(l->work->arena, "buffers of %s in %s: %" PRId64 ", not %" PRId64,
-                                        l->plan->model->tensor[stay->tensor].name, memory_name(l, stay->memory),
+                                        l->plan->model->tensor[built->tensor].name, memory_name(l, built->memory),
                                         slots, now)));
     }
     return TW_OK;
@@ -247,29 +247,29 @@ static const char *keep_words(const lister *l, int level, int depth)
                            driver_of(l)->loop[l->group->cut[depth - 1].loop].name);
 }
 
-static tw_status list_keeps(const lister *l, const tw_stay *stay, int level)
+static tw_status list_keeps(const lister *l, const tw_nest_hold *built, int level)
 {
     int outside = level > 0 ? l->group->level[level - 1].depth : 0;
-    int now = (int)tw_max(outside, tw_group_depth(l->group, stay->tensor, stay->memory));
+    int now = (int)tw_max(outside, tw_group_depth(l->group, built->tensor, built->memory));
     for (int depth = outside; depth <= l->group->level[level].depth; depth++) {
-        tw_hold hold = hold_of(l, stay);
+        tw_hold hold = hold_of(l, built);
         if (depth == now || hold.slide > 0) continue;
         const char *then = keep_words(l, level, depth), *was = keep_words(l, level, now);
         if (!then || !was) return TW_ERR_NOMEM;
         hold.depth = depth;
         TW_TRY(put_hold(l, (tw_group_move){.kind = TW_OTHER_KEEP}, &hold,
                         tw_arena_printf(l->work->arena, "keep %s in %s %s, not %s",
-                                        l->plan->model->tensor[stay->tensor].name, memory_name(l, stay->memory),
+                                        l->plan->model->tensor[built->tensor].name, memory_name(l, built->memory),
                                         then, was)));
     }
     return TW_OK;
 }
 
-static tw_status list_slides(const lister *l, const tw_stay *stay, int level)
+static tw_status list_slides(const lister *l, const tw_nest_hold *built, int level)
 {
     int outside = level > 0 ? l->group->level[level - 1].depth : 0;
-    const char *tensor = l->plan->model->tensor[stay->tensor].name, *memory = memory_name(l, stay->memory);
-    tw_hold hold = hold_of(l, stay);
+    const char *tensor = l->plan->model->tensor[built->tensor].name, *memory = memory_name(l, built->memory);
+    tw_hold hold = hold_of(l, built);
     const tw_group_move move = {.kind = TW_OTHER_SLIDE};
     int now = hold.slide;
     hold.slide = 0;
@@ -292,13 +292,13 @@ static tw_status list_slides(const lister *l, const tw_stay *stay, int level)
 static tw_status list_holds(const lister *l)
 {
     const tw_nest *nest = &l->plan->joint->program->nest[l->g];
-    for (int s = 0; s < nest->n_stays; s++) {
-        const tw_stay *stay = &nest->stay[s];
-        int level = level_of(l, stay->memory);
-        if (level < 0 || is_resident(l, stay->tensor)) continue;
-        TW_TRY(list_buffers(l, stay));
-        TW_TRY(list_keeps(l, stay, level));
-        TW_TRY(list_slides(l, stay, level));
+    for (int s = 0; s < nest->n_holds; s++) {
+        const tw_nest_hold *built = &nest->hold[s];
+        int level = level_of(l, built->memory);
+        if (level < 0 || is_resident(l, built->tensor)) continue;
+        TW_TRY(list_buffers(l, built));
+        TW_TRY(list_keeps(l, built, level));
+        TW_TRY(list_slides(l, built, level));
     }
     return TW_OK;
 }
@@ -389,23 +389,16 @@ static tw_status residents_without(const lister *l, int tensor, tw_group_residen
     return TW_OK;
 }
 
-static bool reads(const tw_op *op, int tensor)
-{
-    for (int o = 0; o < tw_op_output(op); o++)
-        if (op->operand[o].tensor == tensor) return true;
-    return false;
-}
-
 /* The tensor stays for some of those who read it, and leaves behind one of them: all but the last. */
 static tw_status list_leaving(const lister *l, int tensor, int memory)
 {
     const tw_model *model = l->plan->model;
     int last = model->n_ops - 1;
-    while (last >= 0 && !reads(&model->op[last], tensor)) last--;
+    while (last >= 0 && !tw_op_reads(&model->op[last], tensor)) last--;
     for (int i = 0; i < last; i++) {
         tw_group_resident *list;
         int n;
-        if (!reads(&model->op[i], tensor)) continue;
+        if (!tw_op_reads(&model->op[i], tensor)) continue;
         TW_TRY(residents_without(l, tensor, &list, &n));
         list[n++] = (tw_group_resident){.loc = l->group->loc, .tensor = tensor, .memory = memory, .until = i + 1};
         const char *text = tw_arena_printf(l->work->arena, "stays in %s until '%s' has read it",

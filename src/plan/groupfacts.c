@@ -31,8 +31,8 @@ int64_t tw_group_points_once(const tw_plan *plan, int group, int k)
 
 static bool touches(const tw_nest *nest, int tensor)
 {
-    for (int s = 0; s < nest->n_stays; s++)
-        if (nest->stay[s].tensor == tensor) return true;
+    for (int s = 0; s < nest->n_holds; s++)
+        if (nest->hold[s].tensor == tensor) return true;
     return false;
 }
 
@@ -53,8 +53,8 @@ static int tensor_at(const tw_nest *nest, int i)
 /* Whether it goes to the outermost memory. */
 static bool leaves(const tw_nest *nest, int tensor)
 {
-    for (int s = 0; s < nest->n_stays; s++)
-        if (nest->stay[s].tensor == tensor && nest->stay[s].drain >= 0) return true;
+    for (int s = 0; s < nest->n_holds; s++)
+        if (nest->hold[s].tensor == tensor && nest->hold[s].drain >= 0) return true;
     return false;
 }
 
@@ -69,10 +69,10 @@ static int64_t saved_bytes(const tw_nest *nest, int tensor)
 /* What stays of the tensor from step to step, in bytes: where several holds of it slide, in the first. */
 static int64_t kept_bytes(const tw_nest *nest, int tensor)
 {
-    for (int s = 0; s < nest->n_stays; s++) {
-        const tw_stay *stay = &nest->stay[s];
-        if (stay->tensor == tensor && stay->slides)
-            return stay->kept / stay->elem_units * tw_dtype_bytes(nest->model->tensor[tensor].dtype);
+    for (int s = 0; s < nest->n_holds; s++) {
+        const tw_nest_hold *hold = &nest->hold[s];
+        if (hold->tensor == tensor && hold->slides)
+            return hold->kept / hold->elem_units * tw_dtype_bytes(nest->model->tensor[tensor].dtype);
     }
     return 0;
 }
@@ -106,8 +106,8 @@ int64_t tw_group_needs(const tw_plan *plan, int group, int memory)
 {
     const tw_nest *nest = nest_of(plan, group);
     int64_t sum = 0;
-    for (int s = 0; s < nest->n_stays; s++)
-        if (nest->stay[s].memory == memory) sum += tw_stay_units(&nest->stay[s], nest->stay[s].slots);
+    for (int s = 0; s < nest->n_holds; s++)
+        if (nest->hold[s].memory == memory) sum += tw_nest_hold_units(&nest->hold[s], nest->hold[s].slots);
     return sum;
 }
 
@@ -145,10 +145,10 @@ static bool window_of(const tw_nest_walk *w, int tensor, tw_region *out)
 {
     int depth = -1;
     bool any = false;
-    for (int s = 0; s < w->nest->n_stays; s++)
-        if (w->nest->stay[s].tensor == tensor) depth = (int)tw_max(depth, w->nest->stay[s].depth);
-    for (int s = 0; s < w->nest->n_stays; s++) {
-        if (w->nest->stay[s].tensor != tensor || w->nest->stay[s].depth < depth || w->elems[s] == 0) continue;
+    for (int s = 0; s < w->nest->n_holds; s++)
+        if (w->nest->hold[s].tensor == tensor) depth = (int)tw_max(depth, w->nest->hold[s].depth);
+    for (int s = 0; s < w->nest->n_holds; s++) {
+        if (w->nest->hold[s].tensor != tensor || w->nest->hold[s].depth < depth || w->elems[s] == 0) continue;
         for (int a = 0; a < w->nest->model->tensor[tensor].n_axes; a++) {
             tw_span is = w->region[s].axis[a], *to = &out->axis[a];
             *to = any ? (tw_span){tw_min(to->lo, is.lo), tw_max(to->hi, is.hi)} : is;
@@ -181,8 +181,8 @@ static tw_status walk(const tw_nest *nest, tw_group_step_fn fn, void *user, tw_a
     spans *at;
     int n = 0;
     TW_TRY(tw_nest_walk_init(&w, nest, scratch));
-    TW_ALLOC(scratch, window, nest->n_stays);
-    TW_ALLOC(scratch, at, nest->n_stays);
+    TW_ALLOC(scratch, window, nest->n_holds);
+    TW_ALLOC(scratch, at, nest->n_holds);
     for (int64_t number = 0; !w.done; tw_nest_walk_next(&w), number++, n = 0) {
         for (int t = 0; t < nest->model->n_tensors; t++) {
             if (!touches(nest, t)) continue;

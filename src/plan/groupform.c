@@ -32,11 +32,11 @@ static void add_engine(const tw_plan *plan, const tw_nest *nest, int e, tw_group
     int64_t busy = 0;
     for (int k = 0; k < nest->n_ops; k++)
         if (nest->op[k].engine == e) busy += t->op[nest->group][k].busy;
-    for (int s = 0; s < nest->n_stays; s++) {
-        const tw_stay *stay = &nest->stay[s];
-        const tw_link_count *link = &t->link[stay->number];
-        if (stay->engine != e && stay->drain != e) continue;
-        busy = tw_cost_sum(busy, moves(engine_of(nest, e), link->transfers, link->units));
+    for (int s = 0; s < nest->n_holds; s++) {
+        const tw_nest_hold *hold = &nest->hold[s];
+        const tw_link_count *link = &t->link[hold->number];
+        if (hold->engine != e && hold->drain != e) continue;
+        busy = tw_sat_add(busy, moves(engine_of(nest, e), link->transfers, link->units));
     }
     longest(f, e, busy, engine_of(nest, e)->count);
 }
@@ -81,8 +81,8 @@ static int64_t units_saved(const tw_plan *plan, int group, int e)
         int64_t units = tw_machine_units(plan->machine, nest->model->tensor[tensor].dtype,
                                          tw_tensor_elems(&nest->model->tensor[tensor]));
         bool stored = false, loaded = false;
-        for (int s = 0; s < nest->n_stays; s++)
-            stored |= nest->stay[s].tensor == tensor && nest->stay[s].drain >= 0;
+        for (int s = 0; s < nest->n_holds; s++)
+            stored |= nest->hold[s].tensor == tensor && nest->hold[s].drain >= 0;
         if (!stored && outer_mover(nest, k, tw_op_output(op)) == e) sum += units;
         for (int j = k + 1; j < nest->n_ops && !loaded; j++)
             for (int o = 0; o < tw_op_output(nest->op[j].op) && !loaded; o++) {
@@ -109,13 +109,13 @@ static int64_t saved_cycles(const tw_plan *plan, int group)
 
 static void add_weights(const tw_plan *plan, const tw_nest *nest, tw_group_form *f)
 {
-    for (int s = 0; s < nest->n_stays; s++) {
-        const tw_stay *stay = &nest->stay[s];
-        const tw_tensor *tensor = &nest->model->tensor[stay->tensor];
-        if (stay->from != TW_FROM_TENSOR || !nest->op[stay->which].op->operand[stay->operand].weights) continue;
+    for (int s = 0; s < nest->n_holds; s++) {
+        const tw_nest_hold *hold = &nest->hold[s];
+        const tw_tensor *tensor = &nest->model->tensor[hold->tensor];
+        if (hold->from != TW_FROM_TENSOR || !nest->op[hold->which].op->operand[hold->operand].weights) continue;
         f->weight_bytes += tensor->bytes;
         f->weight_loaded +=
-            plan->joint->timeline.link[stay->number].load_units / stay->moved_units * tw_dtype_bytes(tensor->dtype);
+            plan->joint->timeline.link[hold->number].load_units / hold->moved_units * tw_dtype_bytes(tensor->dtype);
     }
 }
 

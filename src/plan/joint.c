@@ -29,15 +29,15 @@ static tw_status describe_ops(tw_plan *plan, const tw_joint_plan *joint, tw_aren
     return TW_OK;
 }
 
-/* Units of a memory that are in use at a time, each stay with as many buffers as it ever has at once. */
+/* Units of a memory that are in use at a time, each hold with as many buffers as it ever has at once. */
 static int64_t units_at(const tw_joint_plan *joint, int memory, int64_t cycle)
 {
     int64_t sum = 0;
-    for (int s = 0; s < joint->program->n_stays; s++) {
+    for (int s = 0; s < joint->program->n_holds; s++) {
         tw_span life = joint->timeline.life[s];
         const tw_pool_use *pool = &joint->timeline.pool[s];
-        if (joint->program->stay[s]->memory == memory && life.lo <= cycle && cycle < tw_max(life.hi, life.lo + 1))
-            sum += tw_stay_units(joint->program->stay[s], pool->peak);
+        if (joint->program->hold[s]->memory == memory && life.lo <= cycle && cycle < tw_max(life.hi, life.lo + 1))
+            sum += tw_nest_hold_units(joint->program->hold[s], pool->peak);
     }
     return sum;
 }
@@ -49,8 +49,8 @@ static tw_status describe_memories(tw_joint_plan *joint, tw_arena *arena)
     TW_ALLOC(arena, use, platform->n_memories);
     for (int m = 0; m < platform->n_memories; m++)
         use[m] = (tw_memory_use){platform->memory[m].name, platform->memory[m].is.size, joint->program->used[m], 0};
-    for (int s = 0; s < joint->program->n_stays; s++) {
-        int m = joint->program->stay[s]->memory;
+    for (int s = 0; s < joint->program->n_holds; s++) {
+        int m = joint->program->hold[s]->memory;
         if (joint->timeline.pool[s].peak > 0)
             use[m].peak_live = tw_max(use[m].peak_live, units_at(joint, m, joint->timeline.life[s].lo));
     }
@@ -103,7 +103,7 @@ static tw_status claim_parts(const tw_plan *plan, tw_arena *arena, tw_claims *ou
     tw_op_claim *op;
     tw_hold_claim *hold;
     TW_ALLOC(arena, op, plan->model->n_ops + 1);
-    TW_ALLOC(arena, hold, program->n_stays + 1);
+    TW_ALLOC(arena, hold, program->n_holds + 1);
     for (int i = 0; i < plan->model->n_ops; i++) op[i].start = INT64_MAX;
     for (int g = 0; g < program->n_nests; g++)
         for (int k = 0; k < program->nest[g].n_ops; k++) {
@@ -113,7 +113,7 @@ static tw_status claim_parts(const tw_plan *plan, tw_arena *arena, tw_claims *ou
             is->busy += span->busy;
             is->rescaled += span->rescaled;
         }
-    for (int s = 0; s < program->n_stays; s++) {
+    for (int s = 0; s < program->n_holds; s++) {
         const tw_link_count *link = &timeline->link[s];
         hold[s] = (tw_hold_claim){timeline->life[s], link->transfers, link->units, link->loads, link->load_units};
     }

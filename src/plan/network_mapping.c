@@ -15,13 +15,6 @@ typedef struct entry { /* of `programs` */
     int first, last; /* steps that its groups name */
 } entry;
 
-static const tw_node *child_of(const tw_node *map, const char *key)
-{
-    for (const tw_node *node = map->kind == TW_NODE_MAP ? map->child : NULL; node; node = node->next)
-        if (strcmp(node->key, key) == 0) return node;
-    return NULL;
-}
-
 /* -1: there is none, which is said. */
 static int find_step(const tw_network *net, const tw_node *node, tw_diag *diag)
 {
@@ -55,7 +48,7 @@ static tw_status open_entry(const tw_network *net, const tw_node *node, tw_diag 
     out->as_layers = tw_field_list(&f, "as_layers", TW_OPTIONAL);
     tw_field_node(&f, "resident", TW_OPTIONAL);
     for (const tw_node *group = out->groups ? out->groups->child : NULL; group; group = group->next)
-        f.n_bad += !add_steps(net, child_of(group, "ops"), diag, &out->first, &out->last);
+        f.n_bad += !add_steps(net, tw_node_entry(group, "ops"), diag, &out->first, &out->last);
     int ignored = 0, also = -1;
     f.n_bad += !add_steps(net, out->as_layers, diag, &ignored, &also);
     TW_TRY(tw_fields_close(&f));

@@ -42,7 +42,7 @@ static tw_places select_places(const tw_flow *flow, unsigned loops, int from, in
     return set;
 }
 
-/* ---- stays ---- */
+/* ---- residencies ---- */
 
 /* The level that the memory's tiles are cut by: its own, or the one that it passes tiles to. */
 static int grain_of(const tw_program *p, int memory)

@@ -196,8 +196,8 @@ static int64_t price_of(const tw_flow_cursor *c, int engine, int m, int operand,
                          ? tw_arranged(c->program->op, operand, box_of(c, level), laid_box(c, level), elem)
                          : shape_of(c, m, operand, elem);
     int64_t zeroed = zeroed_units(c, operand) + rim_units(c, engine, level, operand);
-    return tw_cost_sum(tw_cost_of_transfer(&cost->descriptor, &shape),
-                       zeroed > 0 ? tw_cost_of_fill(&cost->descriptor, zeroed) : 0);
+    return tw_sat_add(tw_cost_of_transfer(&cost->descriptor, &shape),
+                      zeroed > 0 ? tw_cost_of_fill(&cost->descriptor, zeroed) : 0);
 }
 
 static void count_footprints(tw_flow_cursor *c, unsigned loops, int from)
@@ -207,7 +207,7 @@ static void count_footprints(tw_flow_cursor *c, unsigned loops, int from)
             c->elems[t][o] = count_elems(c, t, o);
 }
 
-/* Serpentine nests: whether the stays whose depth the place `moved` lies outside of began with this move, and end with
+/* Serpentine nests: whether the residencies whose depth the place `moved` lies outside of began with this move, and end with
  * the next one. Only the place that moves changes its index there; those inside it turn around. */
 static void renew_residencies(tw_flow_cursor *c, int moved)
 {
@@ -542,7 +542,7 @@ static int64_t waits_of(const tw_flow_cursor *c, bool clash)
         int64_t zeroed = zeroed_units(c, o);
         if (zeroed <= 0 || cost->kind != TW_COST_DESCRIPTOR) continue;
         if (zeroed <= (clash ? cost->descriptor.clash_waits : cost->descriptor.fill_waits))
-            sum = tw_cost_sum(sum, tw_cost_of_fill(&cost->descriptor, zeroed));
+            sum = tw_sat_add(sum, tw_cost_of_fill(&cost->descriptor, zeroed));
     }
     return sum;
 }
@@ -681,8 +681,8 @@ static bool emit_exec(tw_flow_cursor *c)
     if (cost->kind == TW_COST_KERNEL) {
         tw_kernel_nest nest = nest_of(c);
         in->passes = tw_cost_of_kernel(&cost->kernel, &nest, false);
-        in->contended = tw_cost_sum(tw_cost_of_kernel(&cost->kernel, &nest, true),
-                                    waits_of(c, tw_banks_clash(&cost->kernel.banks, nest.stride)));
+        in->contended = tw_sat_add(tw_cost_of_kernel(&cost->kernel, &nest, true),
+                                   waits_of(c, tw_banks_clash(&cost->kernel.banks, nest.stride)));
     }
     in->dst = *c->now[memory][output];
     in->n_src = (int16_t)output;

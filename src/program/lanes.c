@@ -149,7 +149,7 @@ bool tw_lanes_work(const tw_lane_question *q, tw_lane_work *out)
         if (elems == 0) continue;
         if (!tw_ckd_mul(elems, q->elem, &units) || units > INT64_MAX / (same * n)) return false;
         out->units += units * times;
-        out->price = tw_cost_sum(out->price, price_of(q, operand, &region) * times);
+        out->price = tw_sat_add(out->price, price_of(q, operand, &region) * times);
         out->read += units * (q->inwards ? times : same);
         out->written += units * (q->inwards ? same : times);
     }

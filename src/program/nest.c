@@ -1,6 +1,6 @@
-/* src/program/nest.c - from a group as it was written to its stays and buffers: see nest.h.
+/* src/program/nest.c - from a group as it was written to its holds and buffers: see nest.h.
  *
- * First the stays, path by path; then one walk over all steps, which finds how large each buffer has to be and whether the
+ * First the holds, path by path; then one walk over all steps, which finds how large each buffer has to be and whether the
  * compute engines take the tiles; then addresses. */
 #include "program/nest.h"
 
@@ -30,7 +30,7 @@ typedef struct builder {
     int room; /* stays that there is room for */
     int64_t
         sharing[TW_MAX_GROUP_OPS];    /* of each operator: lanes with sums of the same elements, 0: not known yet */
-    tw_slide_rows *rows;              /* of each stay */
+    tw_slide_rows *rows;              /* of each hold */
     uint8_t *marks[TW_MAX_GROUP_OPS]; /* what leaves besides the output: a bit for each element that was made, */
     int64_t missing[TW_MAX_GROUP_OPS]; /* and how many were not */
 } builder;
@@ -105,7 +105,7 @@ static tw_status open_op(builder *b, int k)
                          op->op->name, 1 << 20);
 }
 
-/* ---- stays ---- */
+/* ---- holds ---- */
 
 /* The memories on the path of an operand, outermost first, without memory 0; returns how many. `own` are those of the view. */
 static int path_of(const tw_nest *nest, int k, int operand, int memory[TW_MAX_MEMORIES], int own[TW_MAX_MEMORIES])
@@ -126,15 +126,15 @@ static int carrier(const tw_nest *nest, int k, int operand, const int ends[2], u
     return link < 0 ? -1 : view->mover[link];
 }
 
-static int find_stay(const tw_nest *nest, int tensor, int memory)
+static int find_hold(const tw_nest *nest, int tensor, int memory)
 {
-    for (int s = 0; s < nest->n_stays; s++)
-        if (nest->stay[s].tensor == tensor && nest->stay[s].memory == memory) return s;
+    for (int s = 0; s < nest->n_holds; s++)
+        if (nest->hold[s].tensor == tensor && nest->hold[s].memory == memory) return s;
     return -1;
 }
 
 /* What the mapping says about a hold: the levels, unless it is said for the tensor itself. */
-static void settle_hold(const tw_nest *nest, tw_stay *s)
+static void settle_hold(const tw_nest *nest, tw_nest_hold *s)
 {
     const tw_group_map *map = nest->map;
     s->depth = map->n_cuts;
@@ -152,23 +152,23 @@ static void settle_hold(const tw_nest *nest, tw_stay *s)
     }
 }
 
-/* A stay of its own, or the one that another operator's path made already; -1 when out of memory. */
-static int open_stay(builder *b, const tw_stay *like)
+/* A hold of its own, or the one that another operator's path made already; -1 when out of memory. */
+static int open_hold(builder *b, const tw_nest_hold *like)
 {
     tw_nest *nest = b->nest;
-    int s = find_stay(nest, like->tensor, like->memory);
+    int s = find_hold(nest, like->tensor, like->memory);
     if (s >= 0) return s;
-    if (nest->n_stays == b->room) {
+    if (nest->n_holds == b->room) {
         int room = b->room ? 2 * b->room : 16;
-        tw_stay *wider = TW_NEW(b->arena, tw_stay, room);
+        tw_nest_hold *wider = TW_NEW(b->arena, tw_nest_hold, room);
         if (!wider) return -1;
-        if (b->room) memcpy(wider, nest->stay, (size_t)nest->n_stays * sizeof *wider);
-        nest->stay = wider;
+        if (b->room) memcpy(wider, nest->hold, (size_t)nest->n_holds * sizeof *wider);
+        nest->hold = wider;
         b->room = room;
     }
-    s = nest->n_stays++;
-    nest->stay[s] = *like;
-    settle_hold(nest, &nest->stay[s]);
+    s = nest->n_holds++;
+    nest->hold[s] = *like;
+    settle_hold(nest, &nest->hold[s]);
     return s;
 }
 
@@ -199,13 +199,13 @@ static int home_of(const tw_nest *nest, int tensor)
     return is ? is->memory : 0;
 }
 
-/* What brings the operand of operator k from a stay (-1: from the tensor) to place i of its path: the mover between neighbours there or, from another
+/* What brings the operand of operator k from a hold (-1: from the tensor) to place i of its path: the mover between neighbours there or, from another
  * core's memory, a link. */
 static int bringer(const tw_nest *nest, int k, int operand, int from, int i)
 {
     int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES], ends[2];
     (void)path_of(nest, k, operand, memory, own);
-    int source = from < 0 ? 0 : nest->stay[from].memory;
+    int source = from < 0 ? 0 : nest->hold[from].memory;
     if (from >= 0 && (i == 0 || memory[i - 1] != source)) {
         int link[TW_MAX_HOPS];
         int n = tw_platform_find_route(nest->platform, (tw_memory_list){1, &source},
@@ -218,35 +218,35 @@ static int bringer(const tw_nest *nest, int k, int operand, int from, int i)
     return carrier(nest, k, operand, ends, TW_INWARDS);
 }
 
-/* The operand of operator k comes inwards from `from` (a stay, or -1: the tensor) through the memories first .. n - 1. */
+/* The operand of operator k comes inwards from `from` (a hold, or -1: the tensor) through the memories first .. n - 1. */
 static tw_status come_in(builder *b, int k, int operand, int from, int first)
 {
     tw_nest *nest = b->nest;
     int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES], n = path_of(nest, k, operand, memory, own);
     int tensor = nest->op[k].op->operand[operand].tensor, maker = maker_of(nest, tensor);
     for (int i = first; i < n; i++) {
-        tw_stay like = {.tensor = tensor,
-                        .memory = memory[i],
-                        .from = from < 0 ? TW_FROM_TENSOR : TW_FROM_STAY,
-                        .source = from,
-                        .engine = bringer(nest, k, operand, from, i),
-                        .inwards = true,
-                        .drain = -1,
-                        .which = k,
-                        .operand = operand,
-                        .maker = maker,
-                        .per = view_of(nest, k)->machine.memory[own[i]].per};
-        int s = open_stay(b, &like);
+        tw_nest_hold like = {.tensor = tensor,
+                             .memory = memory[i],
+                             .from = from < 0 ? TW_FROM_TENSOR : TW_FROM_HOLD,
+                             .source = from,
+                             .engine = bringer(nest, k, operand, from, i),
+                             .inwards = true,
+                             .drain = -1,
+                             .which = k,
+                             .operand = operand,
+                             .maker = maker,
+                             .per = view_of(nest, k)->machine.memory[own[i]].per};
+        int s = open_hold(b, &like);
         if (s < 0) return TW_ERR_NOMEM;
-        if (nest->stay[s].from != like.from || nest->stay[s].source != from)
+        if (nest->hold[s].from != like.from || nest->hold[s].source != from)
             return tw_diag_infeasible(b->diag, nest->map->loc, "'%s' comes to '%s' on two ways in group '%s'",
                                       tensor_name(nest, tensor), memory_name(nest, memory[i]), nest->map->name);
         from = s;
     }
-    for (int s = from; s >= 0; s = nest->stay[s].from == TW_FROM_STAY ? nest->stay[s].source : -1)
-        nest->stay[s].readers |= 1u << k;
+    for (int s = from; s >= 0; s = nest->hold[s].from == TW_FROM_HOLD ? nest->hold[s].source : -1)
+        nest->hold[s].readers |= 1u << k;
     nest->op[k].input[operand] = from;
-    if (from >= 0) nest->stay[from].direct |= 1u << k;
+    if (from >= 0) nest->hold[from].direct |= 1u << k;
     return TW_OK;
 }
 
@@ -268,63 +268,63 @@ static bool find_route(const tw_nest *nest, tw_memory_list from, int k, int oper
     return true;
 }
 
-/* The operand comes over a route from the stay `from`: in each memory on the way it is held as where the route ends, and then inwards. */
+/* The operand comes over a route from the hold `from`: in each memory on the way it is held as where the route ends, and then inwards. */
 static tw_status come_over(builder *b, int k, int operand, int from, const route *r)
 {
     tw_nest *nest = b->nest;
     int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES];
     (void)path_of(nest, k, operand, memory, own);
     int tensor = nest->op[k].op->operand[operand].tensor;
-    tw_stay end = {.tensor = tensor, .memory = memory[r->first]};
+    tw_nest_hold end = {.tensor = tensor, .memory = memory[r->first]};
     settle_hold(nest, &end);
     for (int i = 0; i + 1 < r->n; i++) {
-        tw_stay like = {.tensor = tensor,
-                        .memory = nest->platform->engine[r->link[i]].is.memory,
-                        .from = TW_FROM_STAY,
-                        .source = from,
-                        .engine = r->link[i],
-                        .inwards = true,
-                        .drain = -1,
-                        .which = k,
-                        .operand = operand,
-                        .maker = maker_of(nest, tensor)};
-        int n_before = nest->n_stays, s = open_stay(b, &like);
+        tw_nest_hold like = {.tensor = tensor,
+                             .memory = nest->platform->engine[r->link[i]].is.memory,
+                             .from = TW_FROM_HOLD,
+                             .source = from,
+                             .engine = r->link[i],
+                             .inwards = true,
+                             .drain = -1,
+                             .which = k,
+                             .operand = operand,
+                             .maker = maker_of(nest, tensor)};
+        int n_before = nest->n_holds, s = open_hold(b, &like);
         if (s < 0) return TW_ERR_NOMEM;
-        if (nest->stay[s].from != TW_FROM_STAY || nest->stay[s].source != from)
+        if (nest->hold[s].from != TW_FROM_HOLD || nest->hold[s].source != from)
             return tw_diag_infeasible(b->diag, nest->map->loc, "'%s' comes to '%s' on two ways in group '%s'",
                                       tensor_name(nest, tensor), memory_name(nest, like.memory), nest->map->name);
         if (s == n_before) {
-            nest->stay[s].depth = end.depth;
-            nest->stay[s].slots = end.slots;
-            nest->stay[s].slides = false;
-            nest->stay[s].loc = end.loc;
+            nest->hold[s].depth = end.depth;
+            nest->hold[s].slots = end.slots;
+            nest->hold[s].slides = false;
+            nest->hold[s].loc = end.loc;
         }
         from = s;
     }
     return come_in(b, k, operand, from, r->first);
 }
 
-/* The stay that operator k writes. */
+/* The hold that operator k writes. */
 static tw_status open_made(builder *b, int k)
 {
     tw_nest *nest = b->nest;
     int output = tw_op_output(nest->op[k].op), memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES];
     int n = path_of(nest, k, output, memory, own);
-    tw_stay like = {.tensor = nest->op[k].op->operand[output].tensor,
-                    .memory = memory[n - 1],
-                    .from = TW_FROM_OP,
-                    .source = k,
-                    .engine = -1,
-                    .drain = -1,
-                    .which = k,
-                    .operand = output,
-                    .maker = k,
-                    .per = view_of(nest, k)->machine.memory[own[n - 1]].per};
-    nest->op[k].made = open_stay(b, &like);
+    tw_nest_hold like = {.tensor = nest->op[k].op->operand[output].tensor,
+                         .memory = memory[n - 1],
+                         .from = TW_FROM_OP,
+                         .source = k,
+                         .engine = -1,
+                         .drain = -1,
+                         .which = k,
+                         .operand = output,
+                         .maker = k,
+                         .per = view_of(nest, k)->machine.memory[own[n - 1]].per};
+    nest->op[k].made = open_hold(b, &like);
     return nest->op[k].made < 0 ? TW_ERR_NOMEM : TW_OK;
 }
 
-/* What operator k makes goes outwards, up to memory `to` (0: to the tensor); *out is the stay there. */
+/* What operator k makes goes outwards, up to memory `to` (0: to the tensor); *out is the hold there. */
 static tw_status go_out(builder *b, int k, int to, int *out)
 {
     tw_nest *nest = b->nest;
@@ -333,23 +333,23 @@ static tw_status go_out(builder *b, int k, int to, int *out)
     for (int i = n - 1; i >= 0 && memory[i] != to; i--) {
         int ends[2] = {i > 0 ? own[i - 1] : 0, own[i]}, engine = carrier(nest, k, output, ends, TW_OUTWARDS);
         if (i == 0) {
-            nest->stay[s].drain = engine;
+            nest->hold[s].drain = engine;
             break;
         }
-        tw_stay like = nest->stay[s];
+        tw_nest_hold like = nest->hold[s];
         like.memory = memory[i - 1];
-        like.from = TW_FROM_STAY;
+        like.from = TW_FROM_HOLD;
         like.source = s;
         like.engine = engine;
         like.readers = like.direct = 0;
         like.per = view_of(nest, k)->machine.memory[own[i - 1]].per;
-        if ((s = open_stay(b, &like)) < 0) return TW_ERR_NOMEM;
+        if ((s = open_hold(b, &like)) < 0) return TW_ERR_NOMEM;
     }
     *out = s;
     return TW_OK;
 }
 
-/* The outermost common memory of what operator j makes and k reads, going outwards from j; 0: there is none. */
+/* The outermost common memory of what operator j makes and k tw_op_reads, going outwards from j; 0: there is none. */
 static int meeting(const tw_nest *nest, int j, int k, int operand, int *first)
 {
     int made[TW_MAX_MEMORIES], read[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES];
@@ -392,32 +392,25 @@ static tw_status open_resident(builder *b, int k, int operand, int home)
     tw_nest *nest = b->nest;
     int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES], n = path_of(nest, k, operand, memory, own), first = 0;
     while (first < n && memory[first] != home) first++;
-    tw_stay like = {.tensor = nest->op[k].op->operand[operand].tensor,
-                    .memory = home,
-                    .from = TW_FROM_GROUP,
-                    .source = -1,
-                    .engine = -1,
-                    .inwards = true,
-                    .drain = -1,
-                    .which = k,
-                    .operand = operand,
-                    .maker = -1};
-    int s = open_stay(b, &like);
+    tw_nest_hold like = {.tensor = nest->op[k].op->operand[operand].tensor,
+                         .memory = home,
+                         .from = TW_FROM_GROUP,
+                         .source = -1,
+                         .engine = -1,
+                         .inwards = true,
+                         .drain = -1,
+                         .which = k,
+                         .operand = operand,
+                         .maker = -1};
+    int s = open_hold(b, &like);
     if (s < 0) return TW_ERR_NOMEM;
-    nest->stay[s].depth = 0;
-    nest->stay[s].slots = 0;
+    nest->hold[s].depth = 0;
+    nest->hold[s].slots = 0;
     if (first < n) return come_in(b, k, operand, s, first + 1);
     route r;
     bool is = find_route(nest, (tw_memory_list){1, &home}, k, operand, &r);
     assert(is); /* the mapping was checked */
     return is ? come_over(b, k, operand, s, &r) : TW_INFEASIBLE;
-}
-
-static bool reads(const tw_op *op, int tensor)
-{
-    for (int o = 0; o < tw_op_output(op); o++)
-        if (op->operand[o].tensor == tensor) return true;
-    return false;
 }
 
 /* Whether the tensor is an input of the model, and no group before this one reads it. */
@@ -428,7 +421,7 @@ static bool reads_first(const tw_nest *nest, int tensor)
         if (model->op[i].operand[tw_op_output(&model->op[i])].tensor == tensor) return false;
     for (int g = 0; g < nest->group; g++)
         for (int i = 0; i < nest->mapping->group[g].n_ops; i++)
-            if (reads(&model->op[nest->mapping->group[g].op[i].op], tensor)) return false;
+            if (tw_op_reads(&model->op[nest->mapping->group[g].op[i].op], tensor)) return false;
     return true;
 }
 
@@ -436,7 +429,7 @@ static bool reads_first(const tw_nest *nest, int tensor)
 static tw_status open_loaded(builder *b, int k, int operand, int home)
 {
     TW_TRY(come_in(b, k, operand, -1, 0));
-    tw_stay *s = &b->nest->stay[find_stay(b->nest, b->nest->op[k].op->operand[operand].tensor, home)];
+    tw_nest_hold *s = &b->nest->hold[find_hold(b->nest, b->nest->op[k].op->operand[operand].tensor, home)];
     s->stays = true;
     s->slots = 1;
     s->depth = 0;
@@ -456,17 +449,17 @@ static tw_status open_input(builder *b, int k, int operand)
 static tw_status open_output(builder *b)
 {
     tw_nest *nest = b->nest;
-    int driver = nest->n_ops - 1, tensor = nest->stay[nest->op[driver].made].tensor, at;
+    int driver = nest->n_ops - 1, tensor = nest->hold[nest->op[driver].made].tensor, at;
     const tw_group_resident *is = resident_of(nest, tensor);
     int home = is ? is->memory : 0;
     bool stored = nest->model->tensor[tensor].is_output || (is && is->until > 0);
     TW_TRY(go_out(b, driver, stored ? 0 : home, &at));
     if (home == 0) return TW_OK;
-    int s = find_stay(nest, tensor, home);
-    nest->stay[s].stays = true;
-    nest->stay[s].slots = 1;
-    for (; s >= 0 && s < nest->n_stays; s++) /* whole there and, outside of that, as well */
-        if (nest->stay[s].tensor == tensor) nest->stay[s].depth = 0;
+    int s = find_hold(nest, tensor, home);
+    nest->hold[s].stays = true;
+    nest->hold[s].slots = 1;
+    for (; s >= 0 && s < nest->n_holds; s++) /* whole there and, outside of that, as well */
+        if (nest->hold[s].tensor == tensor) nest->hold[s].depth = 0;
     return TW_OK;
 }
 
@@ -477,7 +470,7 @@ static bool leaves(const tw_nest *nest, int k)
            tw_group_is_stored(nest->map, nest->model, nest->op[k].op->operand[tw_op_output(nest->op[k].op)].tensor);
 }
 
-static tw_status open_stays(builder *b)
+static tw_status open_holds(builder *b)
 {
     tw_nest *nest = b->nest;
     int ignored;
@@ -494,11 +487,11 @@ static tw_status open_stays(builder *b)
  * nobody reads it, it is held as long. */
 static int hold_in_step(tw_nest *nest, int k)
 {
-    int depth = nest->stay[nest->op[k].made].depth;
-    for (int s = 0; s < nest->n_stays; s++)
-        if (nest->stay[s].maker == k && nest->stay[s].readers) depth = (int)tw_min(depth, nest->stay[s].depth);
-    for (int s = 0; s < nest->n_stays; s++)
-        if (nest->stay[s].maker == k) nest->stay[s].depth = depth;
+    int depth = nest->hold[nest->op[k].made].depth;
+    for (int s = 0; s < nest->n_holds; s++)
+        if (nest->hold[s].maker == k && nest->hold[s].readers) depth = (int)tw_min(depth, nest->hold[s].depth);
+    for (int s = 0; s < nest->n_holds; s++)
+        if (nest->hold[s].maker == k) nest->hold[s].depth = depth;
     return depth;
 }
 
@@ -507,12 +500,12 @@ static void hold_longer(tw_nest *nest)
 {
     for (int k = nest->n_ops - 2; k >= 0; k--) {
         int depth = hold_in_step(nest, k);
-        for (int s = 0; s < nest->n_stays; s++)
-            if (nest->stay[s].readers >> k & 1) nest->stay[s].depth = (int)tw_min(nest->stay[s].depth, depth);
+        for (int s = 0; s < nest->n_holds; s++)
+            if (nest->hold[s].readers >> k & 1) nest->hold[s].depth = (int)tw_min(nest->hold[s].depth, depth);
     }
 }
 
-/* ---- what follows for each stay ---- */
+/* ---- what follows for each hold ---- */
 
 static unsigned cut_by_reduce(const tw_nest_op *op)
 {
@@ -526,8 +519,8 @@ static unsigned cut_by_reduce(const tw_nest_op *op)
 static bool has_sums(const tw_nest *nest, int k)
 {
     const tw_nest_op *op = &nest->op[k];
-    unsigned over = tw_lane_loops(op, nest->stay[op->made].per) & tw_op_reductions(op->op);
-    bool cut = op->n_subs > 1 || (over && tw_lane_count(op, nest->stay[op->made].per) > 1);
+    unsigned over = tw_lane_loops(op, nest->hold[op->made].per) & tw_op_reductions(op->op);
+    bool cut = op->n_subs > 1 || (over && tw_lane_count(op, nest->hold[op->made].per) > 1);
     const tw_op *driver = nest->op[nest->n_ops - 1].op;
     bool by_steps = k == nest->n_ops - 1 || (nest->running.runs >> k & 1);
     for (int p = 0; p < nest->n_places && by_steps; p++)
@@ -541,7 +534,7 @@ static tw_status check_sums(const builder *b, int k)
 {
     const tw_nest *nest = b->nest;
     const tw_op *op = nest->op[k].op;
-    const tw_stay *made = &nest->stay[nest->op[k].made];
+    const tw_nest_hold *made = &nest->hold[nest->op[k].made];
     if (!made->sums || (!made->direct && !made->stays)) return TW_OK;
     if (made->stays)
         return tw_diag_infeasible(b->diag, made->loc,
@@ -566,7 +559,7 @@ static bool reads_twice(const tw_op *op, int tensor)
 }
 
 /* Whether the tensor has one reader in the group, all of whose operands that are it change with the pieces of its reductions. */
-static bool changes_by_sub(const tw_nest *nest, const tw_stay *s)
+static bool changes_by_sub(const tw_nest *nest, const tw_nest_hold *s)
 {
     for (int k = 0; k < nest->n_ops; k++) {
         const tw_op *op = nest->op[k].op;
@@ -613,7 +606,7 @@ static unsigned emptying_loops(const tw_nest *nest, int k)
     return 0;
 }
 
-static int slide_loop(const tw_nest *nest, const tw_stay *s)
+static int slide_loop(const tw_nest *nest, const tw_nest_hold *s)
 {
     for (int h = 0; h < nest->map->n_holds; h++)
         if (nest->map->hold[h].tensor == s->tensor && nest->map->hold[h].memory == s->memory)
@@ -622,7 +615,7 @@ static int slide_loop(const tw_nest *nest, const tw_stay *s)
 }
 
 /* The axis along which a window slides: the one that the loop moves; -1: there is none, -2: there are several. */
-static int slide_axis(const tw_nest *nest, const tw_stay *s, moved_by moved)
+static int slide_axis(const tw_nest *nest, const tw_nest_hold *s, moved_by moved)
 {
     int axis = -1, loop = slide_loop(nest, s);
     for (int a = 0; a < nest->model->tensor[s->tensor].n_axes; a++) {
@@ -645,23 +638,23 @@ static void find_loops(tw_nest *nest)
         follow_loops(nest, k, moved);
         if (nest->running.runs >> k & 1) moved[k][nest->running.loop[k]] |= 1u << (nest->map->running - 1);
     }
-    for (int s = 0; s < nest->n_stays; s++) {
-        tw_stay *stay = &nest->stay[s];
-        for (unsigned left = tw_lane_loops(&nest->op[stay->which], stay->per); left; left &= left - 1)
-            stay->loops |= moved[stay->which][__builtin_ctz(left)];
+    for (int s = 0; s < nest->n_holds; s++) {
+        tw_nest_hold *hold = &nest->hold[s];
+        for (unsigned left = tw_lane_loops(&nest->op[hold->which], hold->per); left; left &= left - 1)
+            hold->loops |= moved[hold->which][__builtin_ctz(left)];
         for (int k = 0; k < nest->n_ops; k++) {
             const tw_op *op = nest->op[k].op;
-            if (stay->readers >> k & 1) stay->loops |= emptying_loops(nest, k);
+            if (hold->readers >> k & 1) hold->loops |= emptying_loops(nest, k);
             for (int o = 0; o < op->n_operands; o++)
-                for (int a = 0; a < op->operand[o].n_axes && op->operand[o].tensor == stay->tensor; a++)
-                    stay->loops |= loops_of_axis(&op->operand[o].axis[a], moved[k]);
+                for (int a = 0; a < op->operand[o].n_axes && op->operand[o].tensor == hold->tensor; a++)
+                    hold->loops |= loops_of_axis(&op->operand[o].axis[a], moved[k]);
         }
-        if (stay->slides) stay->axis = slide_axis(nest, stay, moved);
+        if (hold->slides) hold->axis = slide_axis(nest, hold, moved);
     }
 }
 
 /* Why a window cannot slide as it should; NULL: it can. */
-static const char *why_not_slide(const tw_nest *nest, const tw_stay *s, int loop)
+static const char *why_not_slide(const tw_nest *nest, const tw_nest_hold *s, int loop)
 {
     const tw_machine *machine = nest->op[s->which].machine;
     if (s->depth == 0 || nest->map->cut[s->depth - 1].loop != loop)
@@ -674,7 +667,7 @@ static const char *why_not_slide(const tw_nest *nest, const tw_stay *s, int loop
                                : NULL;
 }
 
-static tw_status check_slide(const builder *b, tw_stay *s)
+static tw_status check_slide(const builder *b, tw_nest_hold *s)
 {
     const tw_nest *nest = b->nest;
     if (!s->slides) return TW_OK;
@@ -685,7 +678,7 @@ static tw_status check_slide(const builder *b, tw_stay *s)
                          nest->op[nest->n_ops - 1].op->loop[loop].name, memory_name(nest, s->memory), why);
 }
 
-static tw_status settle_stay(const builder *b, tw_stay *s)
+static tw_status settle_content(const builder *b, tw_nest_hold *s)
 {
     const tw_nest *nest = b->nest;
     const tw_nest_op *op = &nest->op[s->which];
@@ -693,7 +686,7 @@ static tw_status settle_stay(const builder *b, tw_stay *s)
     s->sums = s->from == TW_FROM_OP && has_sums(nest, s->maker);
     s->moved_units = tw_machine_units(op->machine, dtype, 1);
     s->elem_units = s->sums ? tw_machine_units(op->machine, op->op->accumulator, 1) : s->moved_units;
-    int steps = s->which == nest->n_ops - 1 ? nest->n_places : nest->stay[op->made].depth;
+    int steps = s->which == nest->n_ops - 1 ? nest->n_places : nest->hold[op->made].depth;
     bool comes_by_step = s->inwards && s->from != TW_FROM_GROUP && !s->stays;
     s->by_sub = comes_by_step && s->depth == steps && changes_by_sub(nest, s);
     s->lanes = 1;
@@ -709,7 +702,7 @@ static tw_status settle_stay(const builder *b, tw_stay *s)
 }
 
 /* The lanes of a private memory may hold sums of the same elements: what takes them out adds them up. */
-static tw_status check_lanes(const builder *b, const tw_stay *s)
+static tw_status check_lanes(const builder *b, const tw_nest_hold *s)
 {
     const tw_nest *nest = b->nest;
     const tw_nest_op *op = &nest->op[s->which];
@@ -718,9 +711,9 @@ static tw_status check_lanes(const builder *b, const tw_stay *s)
     for (; over; over &= over - 1) sharing *= op->parts[__builtin_ctz(over)];
     if (s->from != TW_FROM_OP || sharing == 1) return TW_OK;
     int engine = s->drain;
-    for (int i = 0; i < nest->n_stays; i++)
-        if (nest->stay[i].from == TW_FROM_STAY && &nest->stay[nest->stay[i].source] == s)
-            engine = nest->stay[i].engine;
+    for (int i = 0; i < nest->n_holds; i++)
+        if (nest->hold[i].from == TW_FROM_HOLD && &nest->hold[nest->hold[i].source] == s)
+            engine = nest->hold[i].engine;
     if (engine >= 0 && nest->platform->engine[engine].is.sums && op->op->compute != TW_MAP) return TW_OK;
     return tw_diag_infeasible(b->diag, s->loc,
                               "%" PRId64
@@ -741,16 +734,16 @@ static tw_status check_known(const builder *b)
             b->diag, nest->map->loc,
             "machine '%s' has 'reuse: declared', which groups do not know: they never send again what is there",
             machine->name);
-    for (int s = 0; s < nest->n_stays; s++) {
-        const tw_stay *stay = &nest->stay[s];
-        const tw_memory *memory = &nest->platform->memory[stay->memory].is;
-        const tw_engine *mover = stay->engine >= 0 ? &nest->platform->engine[stay->engine].is : NULL;
+    for (int s = 0; s < nest->n_holds; s++) {
+        const tw_nest_hold *hold = &nest->hold[s];
+        const tw_memory *memory = &nest->platform->memory[hold->memory].is;
+        const tw_engine *mover = hold->engine >= 0 ? &nest->platform->engine[hold->engine].is : NULL;
         if (memory->doubles != TW_DOUBLE_ANY)
             return tw_diag_error(b->diag, memory->loc, "memory '%s' has 'buffers: %s', which groups do not know",
-                                 memory_name(nest, stay->memory), tw_doubling_name(memory->doubles));
+                                 memory_name(nest, hold->memory), tw_doubling_name(memory->doubles));
         if (mover && (mover->joins || mover->drains))
             return tw_diag_error(b->diag, mover->loc, "engine '%s' has '%s', which groups do not know",
-                                 nest->platform->engine[stay->engine].name,
+                                 nest->platform->engine[hold->engine].name,
                                  mover->joins ? "joins: inputs" : "prefetch: innermost");
     }
     return TW_OK;
@@ -780,7 +773,7 @@ static tw_status check_order(const builder *b)
 {
     const tw_nest *nest = b->nest;
     const tw_nest_op *driver = &nest->op[nest->n_ops - 1];
-    const tw_stay *made = &nest->stay[driver->made];
+    const tw_nest_hold *made = &nest->hold[driver->made];
     int outside = -1;
     tw_box box = tw_group_work(nest->map, driver->op);
     for (int p = 0; p < nest->n_places; p++) {
@@ -802,10 +795,10 @@ static tw_status check_order(const builder *b)
 
 static bool carries_ahead(const tw_nest *nest)
 {
-    for (int s = 0; s < nest->n_stays; s++) {
-        const tw_stay *stay = &nest->stay[s];
-        if (stay->engine >= 0 && nest->platform->engine[stay->engine].is.prefetches) return true;
-        if (stay->drain >= 0 && nest->platform->engine[stay->drain].is.prefetches) return true;
+    for (int s = 0; s < nest->n_holds; s++) {
+        const tw_nest_hold *hold = &nest->hold[s];
+        if (hold->engine >= 0 && nest->platform->engine[hold->engine].is.prefetches) return true;
+        if (hold->drain >= 0 && nest->platform->engine[hold->drain].is.prefetches) return true;
     }
     return false;
 }
@@ -815,7 +808,7 @@ static tw_status check_leaving(const builder *b)
 {
     const tw_nest *nest = b->nest;
     for (int k = 0; k < nest->n_ops - 1; k++) {
-        const tw_stay *made = &nest->stay[nest->op[k].made];
+        const tw_nest_hold *made = &nest->hold[nest->op[k].made];
         if (!leaves(nest, k) || !made->direct || made->direct == made->readers) continue;
         return tw_diag_infeasible(b->diag, nest->map->loc,
                                   "'%s' is read in several memories of group '%s', and outside of it",
@@ -839,21 +832,21 @@ static tw_status check_running(const builder *b)
                                       nest->map->name);
         inside_loop |= !other;
     }
-    for (int s = 0; s < nest->n_stays && nest->running.runs; s++) {
-        const tw_stay *stay = &nest->stay[s];
-        bool runs = stay->maker >= 0 && (nest->running.runs >> stay->maker & 1);
-        bool inside = stay->maker >= 0 && stay->maker < nest->n_ops - 1;
-        if (stay->per)
-            return tw_diag_infeasible(b->diag, stay->loc,
+    for (int s = 0; s < nest->n_holds && nest->running.runs; s++) {
+        const tw_nest_hold *hold = &nest->hold[s];
+        bool runs = hold->maker >= 0 && (nest->running.runs >> hold->maker & 1);
+        bool inside = hold->maker >= 0 && hold->maker < nest->n_ops - 1;
+        if (hold->per)
+            return tw_diag_infeasible(b->diag, hold->loc,
                                       "'%s' is private to lanes, and reductions of group '%s' run along a loop",
-                                      memory_name(nest, stay->memory), nest->map->name);
-        if (inside && (stay->depth < nest->n_places || (runs && stay->from != TW_FROM_OP)))
+                                      memory_name(nest, hold->memory), nest->map->name);
+        if (inside && (hold->depth < nest->n_places || (runs && hold->from != TW_FROM_OP)))
             return tw_diag_infeasible(
-                b->diag, stay->loc,
-                stay->depth < nest->n_places
+                b->diag, hold->loc,
+                hold->depth < nest->n_places
                     ? "'%s' is kept in '%s' while the loop moves on along which reductions of group '%s' run"
                     : "'%s' is moved to '%s', and changes with every step of group '%s'",
-                tensor_name(nest, stay->tensor), memory_name(nest, stay->memory), nest->map->name);
+                tensor_name(nest, hold->tensor), memory_name(nest, hold->memory), nest->map->name);
     }
     return TW_OK;
 }
@@ -866,12 +859,12 @@ static tw_status settle(builder *b)
     TW_TRY(check_leaving(b));
     TW_TRY(check_running(b));
     nest->depths = (uint64_t)1 << nest->n_places;
-    for (int s = 0; s < nest->n_stays; s++) {
-        TW_TRY(settle_stay(b, &nest->stay[s]));
-        TW_TRY(check_slide(b, &nest->stay[s]));
-        nest->any_slides |= nest->stay[s].slides;
-        TW_TRY(check_lanes(b, &nest->stay[s]));
-        nest->depths |= (uint64_t)1 << nest->stay[s].depth;
+    for (int s = 0; s < nest->n_holds; s++) {
+        TW_TRY(settle_content(b, &nest->hold[s]));
+        TW_TRY(check_slide(b, &nest->hold[s]));
+        nest->any_slides |= nest->hold[s].slides;
+        TW_TRY(check_lanes(b, &nest->hold[s]));
+        nest->depths |= (uint64_t)1 << nest->hold[s].depth;
     }
     for (int k = 0; k < nest->n_ops; k++) TW_TRY(check_sums(b, k));
     nest->prefetches = carries_ahead(nest);
@@ -986,14 +979,7 @@ static tw_status check_padding(const builder *b, const tw_nest_op *op, const tw_
 /* What operator k executes in a step, in pieces of its reductions. */
 static const tw_box *run_box(const tw_nest *nest, const tw_nest_walk *w, int k)
 {
-    return tw_nest_box(w, k, k == nest->n_ops - 1 ? nest->n_places : nest->stay[nest->op[k].made].depth);
-}
-
-static bool is_idle(const tw_op *op, const tw_box *box)
-{
-    for (int l = 0; l < op->n_loops; l++)
-        if (box->span[l].lo >= box->span[l].hi) return true;
-    return false;
+    return tw_nest_box(w, k, k == nest->n_ops - 1 ? nest->n_places : nest->hold[nest->op[k].made].depth);
 }
 
 static tw_status refuse_made(const builder *b, const tw_nest_op *op, int l, int64_t len, const tw_taken *taken)
@@ -1045,7 +1031,7 @@ static tw_status check_run(const builder *b, const tw_nest_walk *w, int k)
     const tw_nest_op *op = &b->nest->op[k];
     const tw_box *box = run_box(b->nest, w, k);
     tw_box ignored;
-    if (is_idle(op->op, box)) return TW_OK;
+    if (tw_box_is_empty(op->op, box)) return TW_OK;
     if (k < b->nest->n_ops - 1) TW_TRY(check_made(b, op, box));
     return tw_nest_fills(b->nest, k, box, &ignored) ? TW_OK : check_padding(b, op, box);
 }
@@ -1055,7 +1041,7 @@ static tw_status check_sharing(builder *b, const tw_nest_walk *w, int k)
 {
     const tw_nest *nest = b->nest;
     const tw_nest_op *op = &nest->op[k];
-    const tw_stay *made = &nest->stay[op->made];
+    const tw_nest_hold *made = &nest->hold[op->made];
     const tw_box *held = tw_nest_box(w, k, made->depth);
     const tw_box *whole = k == nest->n_ops - 1 ? tw_nest_box(w, k, nest->n_places) : held;
     if (!made->per) return TW_OK;
@@ -1074,11 +1060,11 @@ static tw_status check_sharing(builder *b, const tw_nest_walk *w, int k)
 
 /* A lane holds what its own executions need only if the loops over the lanes are not cut while it is held: each tile is divided
  * among the lanes anew. Sums are added to in whatever piece of a reduction. */
-static tw_status check_pieces(const builder *b, const tw_nest_walk *w, const tw_stay *s)
+static tw_status check_pieces(const builder *b, const tw_nest_walk *w, const tw_nest_hold *s)
 {
     const tw_nest *nest = b->nest;
     const tw_nest_op *op = &nest->op[s->which];
-    int steps = s->which == nest->n_ops - 1 ? nest->n_places : nest->stay[op->made].depth;
+    int steps = s->which == nest->n_ops - 1 ? nest->n_places : nest->hold[op->made].depth;
     const tw_box *held = tw_nest_box(w, s->which, s->depth), *tile = tw_nest_box(w, s->which, steps);
     unsigned loops = tw_lane_loops(op, s->per);
     if (!s->inwards) loops &= ~tw_op_reductions(op->op);
@@ -1099,17 +1085,17 @@ static tw_status check_pieces(const builder *b, const tw_nest_walk *w, const tw_
 static int64_t held_elems(const tw_nest_walk *w, int s)
 {
     const tw_nest *nest = w->nest;
-    const tw_stay *stay = &nest->stay[s];
-    if (stay->from == TW_FROM_OP && (nest->running.references >> stay->maker & 1))
+    const tw_nest_hold *hold = &nest->hold[s];
+    if (hold->from == TW_FROM_OP && (nest->running.references >> hold->maker & 1))
         return 2 * w->elems[s]; /* and what it was before the last step */
-    const tw_nest_op *op = &nest->op[stay->which];
-    const tw_box *box = tw_nest_box(w, stay->which, stay->depth);
+    const tw_nest_op *op = &nest->op[hold->which];
+    const tw_box *box = tw_nest_box(w, hold->which, hold->depth);
     int64_t most = 0;
-    if (!stay->by_sub) return stay->per ? tw_lane_elems(op, stay->operand, stay->per, box) : w->elems[s];
+    if (!hold->by_sub) return hold->per ? tw_lane_elems(op, hold->operand, hold->per, box) : w->elems[s];
     for (int64_t sub = 0; sub < op->n_subs; sub++) {
         tw_box piece = tw_nest_sub_box(op, box, sub);
         tw_region region;
-        most = tw_max(most, stay->per ? tw_lane_elems(op, stay->operand, stay->per, &piece)
+        most = tw_max(most, hold->per ? tw_lane_elems(op, hold->operand, hold->per, &piece)
                                       : tw_nest_sub_region(nest, s, &piece, &region));
     }
     return most;
@@ -1118,18 +1104,18 @@ static int64_t held_elems(const tw_nest_walk *w, int s)
 /* Rows of the window, and how many of them come ahead of it and stay: each as many as most, and as long as the longest. */
 static bool measure_slide(builder *b, const tw_nest_walk *w, int s)
 {
-    tw_stay *stay = &b->nest->stay[s];
+    tw_nest_hold *hold = &b->nest->hold[s];
     tw_slide_rows *most = &b->rows[s];
     const struct tw_nest_slide *slide = &w->slide[s];
     if (w->elems[s] == 0) return true;
-    int64_t rows = tw_span_len(w->region[s].axis[stay->axis]), fresh = tw_span_len(slide->fresh.axis[stay->axis]);
+    int64_t rows = tw_span_len(w->region[s].axis[hold->axis]), fresh = tw_span_len(slide->fresh.axis[hold->axis]);
     most->window = tw_max(most->window, rows);
     most->moved = tw_max(most->moved, slide->moved);
     if (slide->continues && slide->elems > 0) most->kept = tw_max(most->kept, rows - fresh);
     most->row = tw_max(most->row, w->elems[s] / rows);
-    return tw_ckd_mul(most->row * most->window, stay->elem_units, &stay->size) && stay->size <= INT64_MAX / 4 &&
-           tw_ckd_mul(most->row * most->moved, stay->elem_units, &stay->ahead) && stay->ahead <= INT64_MAX / 4 &&
-           tw_ckd_mul(most->row * most->kept, stay->elem_units, &stay->kept);
+    return tw_ckd_mul(most->row * most->window, hold->elem_units, &hold->size) && hold->size <= INT64_MAX / 4 &&
+           tw_ckd_mul(most->row * most->moved, hold->elem_units, &hold->ahead) && hold->ahead <= INT64_MAX / 4 &&
+           tw_ckd_mul(most->row * most->kept, hold->elem_units, &hold->kept);
 }
 
 static tw_status measure_step(builder *b, const tw_nest_walk *w)
@@ -1141,15 +1127,15 @@ static tw_status measure_step(builder *b, const tw_nest_walk *w)
         TW_TRY(check_run(b, w, k));
         TW_TRY(check_sharing(b, w, k));
     }
-    for (int s = 0; s < nest->n_stays; s++) {
-        tw_stay *stay = &nest->stay[s];
-        if (stay->per) TW_TRY(check_pieces(b, w, stay));
-        int64_t units = 0, elems = stay->slides ? 0 : held_elems(w, s);
-        if (!tw_ckd_mul(elems, stay->elem_units, &units) || units > INT64_MAX / 4 ||
-            (stay->slides && !measure_slide(b, w, s)))
-            return tw_diag_error(b->diag, stay->loc, "'%s' in '%s' takes more than 2^61 units",
-                                 tensor_name(nest, stay->tensor), memory_name(nest, stay->memory));
-        stay->size = tw_max(stay->size, units);
+    for (int s = 0; s < nest->n_holds; s++) {
+        tw_nest_hold *hold = &nest->hold[s];
+        if (hold->per) TW_TRY(check_pieces(b, w, hold));
+        int64_t units = 0, elems = hold->slides ? 0 : held_elems(w, s);
+        if (!tw_ckd_mul(elems, hold->elem_units, &units) || units > INT64_MAX / 4 ||
+            (hold->slides && !measure_slide(b, w, s)))
+            return tw_diag_error(b->diag, hold->loc, "'%s' in '%s' takes more than 2^61 units",
+                                 tensor_name(nest, hold->tensor), memory_name(nest, hold->memory));
+        hold->size = tw_max(hold->size, units);
     }
     return TW_OK;
 }
@@ -1202,7 +1188,7 @@ static tw_status open_marks(builder *b, tw_arena *scratch)
     const tw_nest *nest = b->nest;
     for (int k = 0; k < nest->n_ops - 1; k++) {
         if (!leaves(nest, k)) continue;
-        b->missing[k] = tw_tensor_elems(&nest->model->tensor[nest->stay[nest->op[k].made].tensor]);
+        b->missing[k] = tw_tensor_elems(&nest->model->tensor[nest->hold[nest->op[k].made].tensor]);
         TW_ALLOC(scratch, b->marks[k], b->missing[k] / 8 + 1);
     }
     return TW_OK;
@@ -1215,7 +1201,7 @@ static void mark_made(builder *b, const tw_nest_walk *w)
     for (int k = 0; k < nest->n_ops - 1; k++)
         if (b->marks[k] && tw_nest_asked(w, nest->op[k].made, &region) > 0)
             b->missing[k] -=
-                mark_region(&nest->model->tensor[nest->stay[nest->op[k].made].tensor], &region, b->marks[k]);
+                mark_region(&nest->model->tensor[nest->hold[nest->op[k].made].tensor], &region, b->marks[k]);
 }
 
 static tw_status check_missing(const builder *b)
@@ -1226,7 +1212,7 @@ static tw_status check_missing(const builder *b)
             return tw_diag_infeasible(
                 b->diag, nest->map->loc,
                 "'%s' is read outside of group '%s', too, which does not make %" PRId64 " of its elements",
-                tensor_name(nest, nest->stay[nest->op[k].made].tensor), nest->map->name, b->missing[k]);
+                tensor_name(nest, nest->hold[nest->op[k].made].tensor), nest->map->name, b->missing[k]);
     return TW_OK;
 }
 
@@ -1235,7 +1221,7 @@ static tw_status measure(builder *b, tw_arena *scratch)
     tw_nest_walk w;
     TW_TRY(open_marks(b, scratch));
     TW_TRY(tw_nest_walk_init(&w, b->nest, scratch));
-    TW_ALLOC(scratch, b->rows, b->nest->n_stays);
+    TW_ALLOC(scratch, b->rows, b->nest->n_holds);
     for (; !w.done; tw_nest_walk_next(&w), b->nest->n_steps++) {
         TW_TRY(measure_step(b, &w));
         mark_made(b, &w);
@@ -1256,7 +1242,7 @@ static tw_status build_nest(builder *b, const tw_work *work)
         return tw_diag_error(b->diag, nest->map->loc, "reductions of group '%s' cannot run: of '%s', %s",
                              nest->map->name, nest->op[where].op->name, why);
     TW_TRY(check_first(b));
-    TW_TRY(open_stays(b));
+    TW_TRY(open_holds(b));
     TW_TRY(settle(b));
     tw_arena_mark mark = tw_arena_save(work->scratch);
     tw_status status = measure(b, work->scratch);
@@ -1274,9 +1260,9 @@ static int output_of(const tw_nest *nest)
 
 bool tw_nest_makes(const tw_nest *nest, int tensor)
 {
-    for (int s = 0; s < nest->n_stays; s++)
-        if (tw_tensors_share(nest->model, nest->stay[s].tensor, tensor) &&
-            (nest->stay[s].drain >= 0 || nest->stay[s].stays))
+    for (int s = 0; s < nest->n_holds; s++)
+        if (tw_tensors_share(nest->model, nest->hold[s].tensor, tensor) &&
+            (nest->hold[s].drain >= 0 || nest->hold[s].stays))
             return true;
     return tw_tensors_share(nest->model, output_of(nest), tensor);
 }
@@ -1291,19 +1277,19 @@ typedef struct crossing {
 static void find_coming(tw_nest *nest, int group, crossing *of)
 {
     const tw_model *model = nest->model;
-    for (int s = 0; s < nest->n_stays; s++) {
-        tw_stay *stay = &nest->stay[s];
-        crossing *c = &of[model->tensor[stay->tensor].root];
-        if (stay->maker >= 0 || !(c->made || (c->loaded && home_of(nest, stay->tensor) > 0))) continue;
-        stay->crosses = stay->comes = true;
+    for (int s = 0; s < nest->n_holds; s++) {
+        tw_nest_hold *hold = &nest->hold[s];
+        crossing *c = &of[model->tensor[hold->tensor].root];
+        if (hold->maker >= 0 || !(c->made || (c->loaded && home_of(nest, hold->tensor) > 0))) continue;
+        hold->crosses = hold->comes = true;
         c->read = group;
     }
-    for (int s = 0; s < nest->n_stays; s++) {
-        const tw_stay *stay = &nest->stay[s];
-        crossing *c = &of[model->tensor[stay->tensor].root];
-        bool loads = stay->stays && stay->from == TW_FROM_TENSOR;
+    for (int s = 0; s < nest->n_holds; s++) {
+        const tw_nest_hold *hold = &nest->hold[s];
+        crossing *c = &of[model->tensor[hold->tensor].root];
+        bool loads = hold->stays && hold->from == TW_FROM_TENSOR;
         c->loaded |= loads;
-        c->made |= !loads && (stay->drain >= 0 || stay->stays);
+        c->made |= !loads && (hold->drain >= 0 || hold->stays);
     }
     of[model->tensor[output_of(nest)].root].made = true;
 }
@@ -1316,11 +1302,11 @@ static tw_status find_crossing(const tw_joint *joint, tw_nest *nest, tw_arena *s
     TW_ALLOC(scratch, of, joint->model->n_tensors);
     for (int g = 0; g < joint->n_nests; g++) find_coming(&nest[g], g, of);
     for (int g = 0; g < joint->n_nests; g++)
-        for (int s = 0; s < nest[g].n_stays; s++) {
-            tw_stay *stay = &nest[g].stay[s];
-            if (stay->maker >= 0 && g < of[joint->model->tensor[stay->tensor].root].read &&
-                tw_nest_makes(&nest[g], stay->tensor))
-                stay->crosses = true;
+        for (int s = 0; s < nest[g].n_holds; s++) {
+            tw_nest_hold *hold = &nest[g].hold[s];
+            if (hold->maker >= 0 && g < of[joint->model->tensor[hold->tensor].root].read &&
+                tw_nest_makes(&nest[g], hold->tensor))
+                hold->crosses = true;
         }
     tw_arena_rewind(scratch, mark);
     return TW_OK;
@@ -1333,11 +1319,11 @@ static tw_status refuse_size(const tw_joint *joint, int memory, int64_t need, tw
         diag, joint->nest[0].map->loc, "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64,
         joint->platform->memory[memory].name, need - mem->size, need, mem->size);
     diag->short_by = need - mem->size;
-    for (int i = 0; i < joint->n_stays; i++) {
-        const tw_stay *s = joint->stay[i];
+    for (int i = 0; i < joint->n_holds; i++) {
+        const tw_nest_hold *s = joint->hold[i];
         if (s->memory == memory && s->slides)
             tw_diag_note(diag, s->loc, "'%s' takes %" PRId64 " in '%s', where it slides",
-                         joint->model->tensor[s->tensor].name, tw_stay_units(s, s->slots),
+                         joint->model->tensor[s->tensor].name, tw_nest_hold_units(s, s->slots),
                          joint->platform->memory[memory].name);
         else if (s->memory == memory)
             tw_diag_note(diag, s->loc, "'%s' takes %" PRId64 " x %" PRId64 " in '%s'",
@@ -1349,8 +1335,8 @@ static tw_status refuse_size(const tw_joint *joint, int memory, int64_t need, tw
     return status;
 }
 
-/* Buffers of a stay from *end on, lane by lane alike. */
-static bool lay_stay(const tw_joint *joint, int group, tw_stay *s, tw_buffer *buffer, int *n, int64_t *end)
+/* Buffers of a hold from *end on, lane by lane alike. */
+static bool lay_hold(const tw_joint *joint, int group, tw_nest_hold *s, tw_buffer *buffer, int *n, int64_t *end)
 {
     int64_t align = joint->platform->memory[s->memory].is.align;
     s->first = *n;
@@ -1376,30 +1362,31 @@ static bool lay_stay(const tw_joint *joint, int group, tw_stay *s, tw_buffer *bu
 /* By memories, groups and tensors. */
 static int by_place(const void *x, const void *y)
 {
-    const tw_stay *a = *(tw_stay *const *)x, *b = *(tw_stay *const *)y;
+    const tw_nest_hold *a = *(tw_nest_hold *const *)x, *b = *(tw_nest_hold *const *)y;
     if (a->memory != b->memory) return a->memory - b->memory;
     return a->group != b->group ? a->group - b->group : a->tensor - b->tensor;
 }
 
 /* The stays in a memory, of which `next` is the first; *next moves behind them. */
-static tw_status lay_memory(tw_joint *joint, int memory, tw_stay *const **next, tw_buffer *buffer, tw_diag *diag)
+static tw_status lay_memory(tw_joint *joint, int memory, tw_nest_hold *const **next, tw_buffer *buffer,
+                            tw_diag *diag)
 {
     for (; **next && (**next)->memory == memory; ++*next) {
-        tw_stay *s = **next;
-        if (!lay_stay(joint, s->group, s, buffer, &joint->n_buffers, &joint->used[memory]))
+        tw_nest_hold *s = **next;
+        if (!lay_hold(joint, s->group, s, buffer, &joint->n_buffers, &joint->used[memory]))
             return tw_diag_error(diag, s->loc, "buffers in '%s' exceed 2^62", joint->platform->memory[memory].name);
     }
     return TW_OK;
 }
 
-/* All stays, memory by memory; NULL behind the last. */
-static tw_status list_places(const tw_joint *joint, tw_nest *nest, tw_arena *scratch, tw_stay *const **out)
+/* All holds, memory by memory; NULL behind the last. */
+static tw_status list_places(const tw_joint *joint, tw_nest *nest, tw_arena *scratch, tw_nest_hold *const **out)
 {
-    tw_stay **all;
+    tw_nest_hold **all;
     int n = 0;
-    TW_ALLOC(scratch, all, joint->n_stays + 1);
+    TW_ALLOC(scratch, all, joint->n_holds + 1);
     for (int g = 0; g < joint->n_nests; g++)
-        for (int s = 0; s < nest[g].n_stays; s++) all[n++] = &nest[g].stay[s];
+        for (int s = 0; s < nest[g].n_holds; s++) all[n++] = &nest[g].hold[s];
     qsort(all, (size_t)n, sizeof *all, by_place);
     *out = all;
     return TW_OK;
@@ -1407,7 +1394,7 @@ static tw_status list_places(const tw_joint *joint, tw_nest *nest, tw_arena *scr
 
 static tw_status lay_memories(tw_joint *joint, tw_nest *nest, tw_buffer *buffer, const tw_work *work)
 {
-    tw_stay *const *next;
+    tw_nest_hold *const *next;
     TW_TRY(list_places(joint, nest, work->scratch, &next));
     for (int m = 1; m < joint->platform->n_memories; m++) {
         TW_TRY(lay_memory(joint, m, &next, buffer, work->diag));
@@ -1425,8 +1412,8 @@ static tw_status lay_out(tw_joint *joint, tw_nest *nest, const tw_work *work)
 {
     int64_t n = 0;
     tw_buffer *buffer;
-    for (int i = 0; i < joint->n_stays; i++)
-        if (!tw_ckd_add(n, joint->stay[i]->slots * joint->stay[i]->lanes, &n) || n > TW_MAX_BUFFERS)
+    for (int i = 0; i < joint->n_holds; i++)
+        if (!tw_ckd_add(n, joint->hold[i]->slots * joint->hold[i]->lanes, &n) || n > TW_MAX_BUFFERS)
             return tw_diag_error(work->diag, nest->map->loc, "the mapping has more than %d buffers",
                                  TW_MAX_BUFFERS);
     TW_ALLOC(work->arena, buffer, n + 1);
@@ -1438,19 +1425,19 @@ static tw_status lay_out(tw_joint *joint, tw_nest *nest, const tw_work *work)
 }
 
 /* Stays are numbered over all groups. */
-static tw_status number_stays(tw_joint *joint, tw_nest *nest, tw_arena *arena)
+static tw_status number_holds(tw_joint *joint, tw_nest *nest, tw_arena *arena)
 {
-    const tw_stay **all;
+    const tw_nest_hold **all;
     int n = 0;
-    for (int g = 0; g < joint->n_nests; g++) n += nest[g].n_stays;
+    for (int g = 0; g < joint->n_nests; g++) n += nest[g].n_holds;
     TW_ALLOC(arena, all, n);
     for (int g = 0; g < joint->n_nests; g++)
-        for (int s = 0; s < nest[g].n_stays; s++) {
-            nest[g].stay[s].number = joint->n_stays;
-            nest[g].stay[s].group = g;
-            all[joint->n_stays++] = &nest[g].stay[s];
+        for (int s = 0; s < nest[g].n_holds; s++) {
+            nest[g].hold[s].number = joint->n_holds;
+            nest[g].hold[s].group = g;
+            all[joint->n_holds++] = &nest[g].hold[s];
         }
-    joint->stay = all;
+    joint->hold = all;
     return TW_OK;
 }
 
@@ -1469,7 +1456,7 @@ tw_status tw_joint_build(const tw_model *model, const tw_platform *platform, con
         TW_TRY(build_nest(&b, work));
     }
     TW_TRY(find_crossing(joint, nest, work->scratch));
-    TW_TRY(number_stays(joint, nest, work->arena));
+    TW_TRY(number_holds(joint, nest, work->arena));
     tw_joint_live(joint, nest);
     TW_TRY(lay_out(joint, nest, work));
     tw_joint_settle_residents(joint, nest);

@@ -1,11 +1,11 @@
 /* src/program/nest.h - a group of operators resolved against the machine: who holds what, and which commands that makes.
  *
- * docs/design/groups.md has the rules. A *stay* is a hold with everything that follows from it: where its content comes from,
- * who moves it, its buffers. Stays are in an order in which each one comes after the one that feeds it:
+ * docs/design/groups.md has the rules. A *hold of a nest* is a hold of the mapping with everything that follows from it: where its content comes from,
+ * who moves it, its buffers. Holds are in an order in which each one comes after the one that feeds it:
  *
- *     input    tensor --load--> stay in sram --load--> stay in l1 --> execution
- *     inside   execution --> stay in acc --store--> stay in l1 --> execution
- *     output   execution --> stay in acc --store--> stay in sram --store--> tensor                                      */
+ *     input    tensor --load--> hold in sram --load--> hold in l1 --> execution
+ *     inside   execution --> hold in acc --store--> hold in l1 --> execution
+ *     output   execution --> hold in acc --store--> hold in sram --store--> tensor                                      */
 #ifndef TW_PROGRAM_NEST_H
 #define TW_PROGRAM_NEST_H
 #include "mapping/group.h"
@@ -13,19 +13,19 @@
 #include "place/layout.h"
 #include "program/instr.h"
 
-typedef enum tw_stay_source {
+typedef enum tw_hold_source {
     TW_FROM_TENSOR, /* in memory 0            */
-    TW_FROM_STAY,   /* another one            */
+    TW_FROM_HOLD,   /* another one            */
     TW_FROM_OP,     /* an operator of the group makes it there */
     TW_FROM_GROUP,  /* it is resident there: another group made it, whose buffer this is */
-} tw_stay_source;
+} tw_hold_source;
 
-typedef struct tw_stay {
+typedef struct tw_nest_hold {
     int tensor, memory; /* of the model, of the platform */
     int depth;          /* places that stand still       */
     tw_loc loc;
-    tw_stay_source from;
-    int source;          /* the stay or the operator that it comes from; -1: the tensor                          */
+    tw_hold_source from;
+    int source;          /* the hold or the operator that it comes from; -1: the tensor                          */
     int engine;          /* of the platform: that brings it, -1: the operator does                               */
     bool inwards;        /* the engine loads; otherwise it stores                                                */
     int drain;           /* engine that stores it to the tensor, -1: none does                                   */
@@ -49,13 +49,13 @@ typedef struct tw_stay {
     bool comes;          /* another group makes it                                                               */
     int64_t elem_units;  /* of an element in its buffer                                                          */
     int64_t moved_units; /* of an element in a transfer                                                          */
-    int group;           /* that it is a stay of                                                                 */
+    int group;           /* that it is a hold of                                                                 */
     int32_t first,
         number; /* its first buffer; its number over all groups, which counts belong to                 */
-} tw_stay;
+} tw_nest_hold;
 
 /* Units of the first n of its buffers. */
-static inline int64_t tw_stay_units(const tw_stay *s, int64_t n)
+static inline int64_t tw_nest_hold_units(const tw_nest_hold *s, int64_t n)
 {
     return s->slides && n > 0 ? s->size + (n - 1) * s->ahead : n * s->size;
 }
@@ -70,8 +70,8 @@ typedef struct tw_nest_op {
     int64_t parts[TW_MAX_LOOPS];  /* lanes that share the loop; 1: one                            */
     int64_t reduce[TW_MAX_LOOPS]; /* points of a piece of the loop; its extent: whole             */
     int64_t n_subs;
-    int made;                   /* stay that it writes                                      */
-    int input[TW_MAX_OPERANDS]; /* stay that it reads each operand from                     */
+    int made;                   /* hold that it writes                                      */
+    int input[TW_MAX_OPERANDS]; /* hold that it reads each operand from                     */
     int64_t elem_units[TW_MAX_OPERANDS];
 } tw_nest_op;
 
@@ -86,9 +86,9 @@ typedef struct tw_nest {
     tw_nest_op *op;
     int n_places;
     int64_t n_steps;
-    int n_stays;
-    tw_stay *stay;
-    uint64_t depths; /* bit d: a stay has this depth; all places are one, too */
+    int n_holds;
+    tw_nest_hold *hold;
+    uint64_t depths; /* bit d: a hold has this depth; all places are one, too */
     bool any_slides;
     bool prefetches;
     tw_running running; /* which operators run along the driver's loop map->running - 1; none where that is none */
@@ -108,8 +108,8 @@ typedef struct tw_joint {
     const tw_platform *platform;
     int n_nests;
     const tw_nest *nest;
-    int n_stays;                /* of all */
-    const tw_stay *const *stay; /* by number */
+    int n_holds;                     /* of all */
+    const tw_nest_hold *const *hold; /* by number */
     int n_buffers;
     const tw_buffer *buffer;
     int64_t used[TW_MAX_PLATFORM_MEMORIES]; /* end of the last buffer of each memory */

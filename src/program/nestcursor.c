@@ -1,8 +1,8 @@
 /* src/program/nestcursor.c - the commands of a group, step by step: see nest.h, and docs/design/groups.md for the rules.
  *
- * A step is known together with the next one, so that whoever reads a stay for the last time can say so. Buffers that are
+ * A step is known together with the next one, so that whoever reads a hold for the last time can say so. Buffers that are
  * given back are free from the next step on; those that are held for a sub-step, from the next sub-step on. So there always is
- * one: a stay takes at most one per step. */
+ * one: a hold takes at most one per step. */
 #include "program/lanes.h"
 #include "program/nest.h"
 #include "program/walk.h"
@@ -11,18 +11,18 @@
 
 #include <string.h>
 
-typedef struct slot_ring { /* buffers of a stay that are free, the longest free first */
+typedef struct slot_ring { /* buffers of a hold that are free, the longest free first */
     int32_t n, head, n_free;
     int32_t *slot;
 } slot_ring;
 
-typedef struct holding { /* a stay in the present run */
+typedef struct holding { /* a hold in the present run */
     int32_t buffer;      /* -1: none                                    */
     bool filled;         /* its content is there                        */
     bool over;           /* nobody reads it any more in this run        */
     int reader;          /* the last command of this step that reads it, -1: none */
     int32_t before;      /* of a window that slides: the buffer of the one that it goes on from, -1: none */
-    tw_region region;    /* of a stay by sub-steps                      */
+    tw_region region;    /* of a hold by sub-steps                      */
 } holding;
 
 struct tw_nest_cursor {
@@ -46,17 +46,17 @@ struct tw_nest_cursor {
 static tw_status init(tw_nest_cursor *c)
 {
     const tw_nest *nest = c->nest;
-    TW_ALLOC(c->arena, c->ring, nest->n_stays);
-    TW_ALLOC(c->arena, c->held, nest->n_stays);
-    for (int s = 0; s < nest->n_stays; s++) {
-        const tw_stay *stay = &nest->stay[s];
+    TW_ALLOC(c->arena, c->ring, nest->n_holds);
+    TW_ALLOC(c->arena, c->held, nest->n_holds);
+    for (int s = 0; s < nest->n_holds; s++) {
+        const tw_nest_hold *hold = &nest->hold[s];
         slot_ring *ring = &c->ring[s];
-        ring->n = ring->n_free = (int32_t)stay->slots;
+        ring->n = ring->n_free = (int32_t)hold->slots;
         TW_ALLOC(c->arena, ring->slot, ring->n);
-        for (int32_t i = 0; i < ring->n; i++) ring->slot[i] = stay->first + i * stay->lanes;
+        for (int32_t i = 0; i < ring->n; i++) ring->slot[i] = hold->first + i * hold->lanes;
         c->held[s] = (holding){.buffer = -1, .reader = -1, .before = -1};
-        if (stay->from == TW_FROM_GROUP)
-            c->held[s] = (holding){.buffer = stay->first, .reader = -1, .before = -1, .filled = true};
+        if (hold->from == TW_FROM_GROUP)
+            c->held[s] = (holding){.buffer = hold->first, .reader = -1, .before = -1, .filled = true};
     }
     TW_TRY(tw_nest_walk_init(&c->now, nest, c->arena));
     TW_TRY(tw_nest_walk_init(&c->next, nest, c->arena));
@@ -80,7 +80,7 @@ static int32_t take(tw_nest_cursor *c, int s, tw_instr *in)
     slot_ring *ring = &c->ring[s];
     assert(ring->n_free > 0);
     int32_t buffer = ring->slot[ring->head];
-    if (c->nest->stay[s].slides) {
+    if (c->nest->hold[s].slides) {
         in->continues = c->now.slide[s].continues ? c->held[s].before : -1;
         in->after = in->continues < 0 ? TW_AFTER_ALL : -1;
     }
@@ -153,48 +153,49 @@ static tw_instr *add(tw_nest_cursor *c, tw_opcode op, int engine, int which, int
     return &event->instr;
 }
 
-/* The box of what the stay holds, as its operator sees it. */
+/* The box of what the hold holds, as its operator sees it. */
 static const tw_box *box_of(const tw_nest_cursor *c, int s)
 {
-    return tw_nest_box(&c->now, c->nest->stay[s].which, c->nest->stay[s].depth);
+    return tw_nest_box(&c->now, c->nest->hold[s].which, c->nest->hold[s].depth);
 }
 
-/* What a transfer of a part of a stay is, in units and at both ends. */
+/* What a transfer of a part of a hold is, in units and at both ends. */
 static tw_lane_work work_of(const tw_nest_cursor *c, int s, int engine, const tw_box *box, const tw_region *region)
 {
-    const tw_stay *stay = &c->nest->stay[s];
-    const tw_nest_op *op = &c->nest->op[stay->which];
+    const tw_nest_hold *hold = &c->nest->hold[s];
+    const tw_nest_op *op = &c->nest->op[hold->which];
     const tw_engine *mover = &c->nest->platform->engine[engine].is;
-    const tw_operand *operand = &op->op->operand[stay->operand];
+    const tw_operand *operand = &op->op->operand[hold->operand];
     tw_lane_work work = {0};
-    if (stay->per) {
+    if (hold->per) {
         tw_lane_question q = {.op = op,
-                              .operand = stay->operand,
-                              .per = stay->per,
+                              .operand = hold->operand,
+                              .per = hold->per,
                               .box = box,
-                              .elem = stay->moved_units,
+                              .elem = hold->moved_units,
                               .engine = mover,
-                              .inwards = stay->inwards};
+                              .inwards = hold->inwards};
         bool fits = tw_lanes_work(&q, &work);
         assert(fits); /* buffers are below 2^61 units, and there are at most 2^18 */
         (void)fits;
         return work;
     }
-    work.units = work.read = work.written = stay->moved_units;
+    work.units = work.read = work.written = hold->moved_units;
     for (int a = 0; a < operand->n_axes; a++) work.units *= tw_span_len(region->axis[a]);
     work.read = work.written = work.units;
     if (tw_cost_by_shape(&mover->cost)) {
-        tw_shape shape = tw_region_shape(operand, region, NULL, stay->moved_units);
+        tw_shape shape = tw_region_shape(operand, region, NULL, hold->moved_units);
         work.price = tw_cost_of_transfer(&mover->cost.descriptor, &shape);
     }
     return work;
 }
 
-static void describe_transfer(const tw_nest_cursor *c, tw_instr *in, const tw_stay *stay, const tw_lane_work *work)
+static void describe_transfer(const tw_nest_cursor *c, tw_instr *in, const tw_nest_hold *hold,
+                              const tw_lane_work *work)
 {
-    in->copies = (int16_t)stay->lanes;
-    in->link = stay->number;
-    in->tile = c->nest->model->tensor[stay->tensor].root;
+    in->copies = (int16_t)hold->lanes;
+    in->link = hold->number;
+    in->tile = c->nest->model->tensor[hold->tensor].root;
     in->work = work->units;
     in->passes = work->price;
     in->reads = work->read;
@@ -205,47 +206,47 @@ static void read_here(tw_nest_cursor *c, int s) { c->held[s].reader = c->n - 1; 
 
 /* ---- inputs ---- */
 
-/* The present content of the stay: elements and, for a sub-step, its region. */
+/* The present content of the hold: elements and, for a sub-step, its region. */
 static int64_t content_of(const tw_nest_cursor *c, int s, const tw_box *sub, tw_region *region)
 {
-    if (c->nest->stay[s].by_sub) return tw_nest_sub_region(c->nest, s, sub, region);
+    if (c->nest->hold[s].by_sub) return tw_nest_sub_region(c->nest, s, sub, region);
     return tw_nest_asked(&c->now, s, region);
 }
 
-/* The innermost place with which what the stay holds may move; -1: none. */
-static int moved_by(const tw_nest_cursor *c, const tw_stay *stay)
+/* The innermost place with which what the hold holds may move; -1: none. */
+static int moved_by(const tw_nest_cursor *c, const tw_nest_hold *hold)
 {
-    int p = stay->depth - 1;
-    while (p >= 0 && !(stay->loops >> c->nest->map->cut[p].loop & 1)) p--;
+    int p = hold->depth - 1;
+    while (p >= 0 && !(hold->loops >> c->nest->map->cut[p].loop & 1)) p--;
     return p;
 }
 
-/* Whether the stay holds something else at step `then` than now: its run is over before. */
+/* Whether the hold holds something else at step `then` than now: its run is over before. */
 static bool differs(const tw_nest_cursor *c, const tw_nest_walk *then, int s)
 {
-    const tw_stay *stay = &c->nest->stay[s];
-    int n_axes = c->nest->model->tensor[stay->tensor].n_axes;
-    if (stay->slides) return then->done || then->slide[s].number != c->now.slide[s].number;
+    const tw_nest_hold *hold = &c->nest->hold[s];
+    int n_axes = c->nest->model->tensor[hold->tensor].n_axes;
+    if (hold->slides) return then->done || then->slide[s].number != c->now.slide[s].number;
     if (then->done || then->elems[s] != c->now.elems[s] ||
         !tw_same_region(&then->region[s], &c->now.region[s], n_axes))
         return true;
-    return stay->per && stay->inwards && /* what is made is added to, in whatever lanes */
-           !tw_lanes_same(&c->nest->op[stay->which], stay->operand, stay->per,
-                          tw_nest_box(&c->now, stay->which, stay->depth),
-                          tw_nest_box(then, stay->which, stay->depth));
+    return hold->per && hold->inwards && /* what is made is added to, in whatever lanes */
+           !tw_lanes_same(&c->nest->op[hold->which], hold->operand, hold->per,
+                          tw_nest_box(&c->now, hold->which, hold->depth),
+                          tw_nest_box(then, hold->which, hold->depth));
 }
 
-/* Whether what stay s has brought was the last that it needs of the present run of the stay that it comes from: that ends before s holds something
+/* Whether what stay s has brought was the last that it needs of the present run of the hold that it comes from: that ends before s holds something
  * else. Mostly the next step that may move either tells; where others widen what is held, so that it stays as it is, one further on. */
 static bool was_last(tw_nest_cursor *c, int s)
 {
-    const tw_stay *stay = &c->nest->stay[s];
-    int place = (int)tw_max(moved_by(c, stay), moved_by(c, &c->nest->stay[stay->source]));
+    const tw_nest_hold *hold = &c->nest->hold[s];
+    int place = (int)tw_max(moved_by(c, hold), moved_by(c, &c->nest->hold[hold->source]));
     if (place < 0) return true;
     tw_nest_walk_copy(&c->later, &c->now);
     do {
         tw_nest_walk_after(&c->later, place);
-        if (differs(c, &c->later, stay->source)) return true;
+        if (differs(c, &c->later, hold->source)) return true;
     } while (!differs(c, &c->later, s));
     return false;
 }
@@ -254,36 +255,36 @@ static bool was_last(tw_nest_cursor *c, int s)
 static bool reads_alone(const tw_nest *nest, int s)
 {
     int n = 0;
-    for (int i = 0; i < nest->n_stays; i++)
-        n += nest->stay[i].from == TW_FROM_STAY && nest->stay[i].source == nest->stay[s].source;
-    return n == 1 && !nest->stay[nest->stay[s].source].direct;
+    for (int i = 0; i < nest->n_holds; i++)
+        n += nest->hold[i].from == TW_FROM_HOLD && nest->hold[i].source == nest->hold[s].source;
+    return n == 1 && !nest->hold[nest->hold[s].source].direct;
 }
 
-/* Sees to it that the stay, and those that it comes from, hold what the sub-step with the box `sub` needs. */
+/* Sees to it that the hold, and those that it comes from, hold what the sub-step with the box `sub` needs. */
 static bool ensure(tw_nest_cursor *c, int s, const tw_box *sub)
 {
-    const tw_stay *stay = &c->nest->stay[s];
-    if (c->held[s].filled || stay->from == TW_FROM_OP || stay->from == TW_FROM_GROUP) return true;
-    if (stay->from == TW_FROM_STAY && !ensure(c, stay->source, sub)) return false;
+    const tw_nest_hold *hold = &c->nest->hold[s];
+    if (c->held[s].filled || hold->from == TW_FROM_OP || hold->from == TW_FROM_GROUP) return true;
+    if (hold->from == TW_FROM_HOLD && !ensure(c, hold->source, sub)) return false;
     tw_region region;
     int64_t elems = content_of(c, s, sub, &region);
-    if (elems == 0 || !stay->inwards) return true;
+    if (elems == 0 || !hold->inwards) return true;
     c->held[s].region = region;
-    tw_lane_work work = work_of(c, s, stay->engine, stay->by_sub ? sub : box_of(c, s), &region);
-    tw_instr *in = add(c, TW_LOAD, stay->engine, stay->which, stay->operand);
+    tw_lane_work work = work_of(c, s, hold->engine, hold->by_sub ? sub : box_of(c, s), &region);
+    tw_instr *in = add(c, TW_LOAD, hold->engine, hold->which, hold->operand);
     if (!in) return false;
-    describe_transfer(c, in, stay, &work);
+    describe_transfer(c, in, hold, &work);
     in->region = region;
-    in->box = stay->by_sub ? *sub : *box_of(c, s);
+    in->box = hold->by_sub ? *sub : *box_of(c, s);
     in->takes = true;
-    in->src[0] = stay->from == TW_FROM_STAY ? c->held[stay->source].buffer : -1;
-    in->crosses = stay->crosses && in->src[0] < 0;
+    in->src[0] = hold->from == TW_FROM_HOLD ? c->held[hold->source].buffer : -1;
+    in->crosses = hold->crosses && in->src[0] < 0;
     in->dst = take(c, s, in);
     c->held[s].filled = true;
-    if (stay->from != TW_FROM_STAY) return true;
-    read_here(c, stay->source);
-    if (!stay->by_sub && !c->nest->any_slides && reads_alone(c->nest, s) && was_last(c, s))
-        c->held[stay->source].over = true;
+    if (hold->from != TW_FROM_HOLD) return true;
+    read_here(c, hold->source);
+    if (!hold->by_sub && !c->nest->any_slides && reads_alone(c->nest, s) && was_last(c, s))
+        c->held[hold->source].over = true;
     return true;
 }
 
@@ -294,11 +295,11 @@ static bool goes_on(const tw_nest_cursor *c, int s, int k, int64_t sub, const tw
     tw_region region;
     if (sub + 1 >= op->n_subs) return false;
     tw_box next = tw_nest_sub_box(op, box, sub + 1), now = tw_nest_sub_box(op, box, sub);
-    const tw_stay *stay = &c->nest->stay[s];
-    if (stay->per && !tw_lanes_same(op, stay->operand, stay->per, &now, &next)) return false;
+    const tw_nest_hold *hold = &c->nest->hold[s];
+    if (hold->per && !tw_lanes_same(op, hold->operand, hold->per, &now, &next)) return false;
     int64_t elems = tw_nest_sub_region(c->nest, s, &next, &region);
     return elems > 0 &&
-           tw_same_region(&region, &c->held[s].region, c->nest->model->tensor[c->nest->stay[s].tensor].n_axes);
+           tw_same_region(&region, &c->held[s].region, c->nest->model->tensor[c->nest->hold[s].tensor].n_axes);
 }
 
 /* ---- executions ---- */
@@ -330,8 +331,8 @@ static bool end_sub(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole, 
 {
     const tw_nest *nest = c->nest;
     for (int o = 0; o < tw_op_output(nest->op[k].op); o++)
-        for (int s = nest->op[k].input[o]; s >= 0 && nest->stay[s].by_sub;
-             s = nest->stay[s].from == TW_FROM_STAY ? nest->stay[s].source : -1) {
+        for (int s = nest->op[k].input[o]; s >= 0 && nest->hold[s].by_sub;
+             s = nest->hold[s].from == TW_FROM_HOLD ? nest->hold[s].source : -1) {
             if (!c->held[s].filled || goes_on(c, s, k, sub, whole)) continue;
             if (!give_from(c, s, c->held[s].reader >= first ? c->held[s].reader : c->n - 1)) return false;
         }
@@ -353,7 +354,7 @@ static bool ensure_inputs(tw_nest_cursor *c, const tw_nest_op *op, unsigned want
 {
     for (int crosses = 0; crosses < 2; crosses++)
         for (int o = 0; o < tw_op_output(op->op); o++) {
-            if (!(wanted >> o & 1) || c->nest->stay[op->input[o]].comes != (crosses == 1)) continue;
+            if (!(wanted >> o & 1) || c->nest->hold[op->input[o]].comes != (crosses == 1)) continue;
             if (!ensure(c, op->input[o], box)) return false;
         }
     return true;
@@ -410,7 +411,7 @@ static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
         int s = op->input[o];
         in->src[o] = wanted >> o & 1 ? c->held[s].buffer : -1;
         if (wanted >> o & 1) read_here(c, s);
-        if (wanted >> o & 1) in->copies = (int16_t)tw_max(in->copies, c->nest->stay[s].lanes);
+        if (wanted >> o & 1) in->copies = (int16_t)tw_max(in->copies, c->nest->hold[s].lanes);
     }
     return end_sub(c, k, sub, whole, first);
 }
@@ -420,22 +421,22 @@ static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
 /* Whether nobody needs what it holds after this step. */
 static bool ends(const tw_nest_cursor *c, int s) { return c->held[s].over || differs(c, &c->next, s); }
 
-/* The content of stay s moves on: into stay `to`, or to the tensor (-1). */
+/* The content of hold s moves on: into hold `to`, or to the tensor (-1). */
 static bool send(tw_nest_cursor *c, int s, int to)
 {
-    const tw_stay *stay = &c->nest->stay[s];
-    int engine = to < 0 ? stay->drain : c->nest->stay[to].engine;
+    const tw_nest_hold *hold = &c->nest->hold[s];
+    int engine = to < 0 ? hold->drain : c->nest->hold[to].engine;
     tw_region region = c->now.region[s];
-    bool inside = stay->maker < c->nest->n_ops - 1;
+    bool inside = hold->maker < c->nest->n_ops - 1;
     if (inside && c->nest->any_slides && tw_nest_asked(&c->now, to < 0 ? s : to, &region) == 0) return true;
     tw_lane_work work = work_of(c, s, engine, box_of(c, s), &region);
-    tw_instr *in = add(c, TW_STORE, engine, stay->which, stay->operand);
+    tw_instr *in = add(c, TW_STORE, engine, hold->which, hold->operand);
     if (!in) return false;
-    describe_transfer(c, in, stay, &work);
+    describe_transfer(c, in, hold, &work);
     in->region = region;
     in->box = *box_of(c, s);
     in->src[0] = c->held[s].buffer;
-    in->crosses = stay->crosses && to < 0;
+    in->crosses = hold->crosses && to < 0;
     read_here(c, s);
     if (to < 0) return true;
     in->takes = c->held[to].buffer < 0;
@@ -444,11 +445,11 @@ static bool send(tw_nest_cursor *c, int s, int to)
     return true;
 }
 
-/* The stay that takes what s holds, outwards; -1: none does. */
+/* The hold that takes what s holds, outwards; -1: none does. */
 static int outside_of(const tw_nest *nest, int s)
 {
-    for (int i = s + 1; i < nest->n_stays; i++)
-        if (nest->stay[i].from == TW_FROM_STAY && nest->stay[i].source == s && !nest->stay[i].inwards) return i;
+    for (int i = s + 1; i < nest->n_holds; i++)
+        if (nest->hold[i].from == TW_FROM_HOLD && nest->hold[i].source == s && !nest->hold[i].inwards) return i;
     return -1;
 }
 
@@ -458,8 +459,8 @@ static bool hand_over(tw_nest_cursor *c, int k)
     bool driver = k == nest->n_ops - 1;
     for (int s = nest->op[k].made, to; s >= 0; s = to) {
         to = outside_of(nest, s);
-        if (driver ? !ends(c, s) : to < 0 && nest->stay[s].drain < 0) return true;
-        if (to < 0 && nest->stay[s].drain < 0) return true; /* it stays here */
+        if (driver ? !ends(c, s) : to < 0 && nest->hold[s].drain < 0) return true;
+        if (to < 0 && nest->hold[s].drain < 0) return true; /* it stays here */
         if (!send(c, s, to)) return false;
         if (!driver && to >= 0 && !nest->any_slides && reads_alone(nest, to)) c->held[s].over = true;
     }
@@ -479,10 +480,10 @@ static bool runs(const tw_nest_cursor *c, int k)
 /* What nobody needs after this step is given back by its last reader, or by the last execution. */
 static bool give_back(tw_nest_cursor *c)
 {
-    for (int s = 0; s < c->nest->n_stays; s++) {
-        c->skipped |= c->nest->stay[s].slides && c->now.slide[s].elems > 0 && !c->held[s].filled && ends(c, s);
+    for (int s = 0; s < c->nest->n_holds; s++) {
+        c->skipped |= c->nest->hold[s].slides && c->now.slide[s].elems > 0 && !c->held[s].filled && ends(c, s);
         int reader = c->held[s].reader >= 0 ? c->held[s].reader : c->last_exec;
-        bool over = c->held[s].buffer >= 0 && !c->nest->stay[s].stays && ends(c, s);
+        bool over = c->held[s].buffer >= 0 && !c->nest->hold[s].stays && ends(c, s);
         if (over && !give_from(c, s, reader)) return false;
         c->held[s].reader = -1;
     }
@@ -538,7 +539,7 @@ static bool run_step(tw_nest_cursor *c)
     c->last_exec = -1;
     for (int k = 0; k < nest->n_ops; k++) {
         if (!runs(c, k)) continue;
-        const tw_box *box = tw_nest_box(&c->now, k, nest->stay[nest->op[k].made].depth);
+        const tw_box *box = tw_nest_box(&c->now, k, nest->hold[nest->op[k].made].depth);
         if (k == nest->n_ops - 1) box = tw_nest_box(&c->now, k, nest->n_places);
         for (int64_t sub = 0; sub < nest->op[k].n_subs; sub++)
             if (!execute(c, k, sub, box)) return false;

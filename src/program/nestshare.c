@@ -19,11 +19,11 @@ static bool are_parts(const tw_nest *a, const tw_nest *b)
 }
 
 /* Where a resident tensor is made to stay. */
-static tw_stay *find_home(const tw_joint *joint, tw_nest *nest, int tensor)
+static tw_nest_hold *find_home(const tw_joint *joint, tw_nest *nest, int tensor)
 {
     for (int g = 0; g < joint->n_nests; g++)
-        for (int s = 0; s < nest[g].n_stays; s++)
-            if (nest[g].stay[s].tensor == tensor && nest[g].stay[s].stays) return &nest[g].stay[s];
+        for (int s = 0; s < nest[g].n_holds; s++)
+            if (nest[g].hold[s].tensor == tensor && nest[g].hold[s].stays) return &nest[g].hold[s];
     assert(false); /* the mapping was checked */
     return NULL;
 }
@@ -32,31 +32,31 @@ void tw_joint_live(tw_joint *joint, tw_nest *nest)
 {
     for (int g = 0; g < joint->n_nests; g++) {
         nest[g].rank = g == 0 ? 0 : nest[g - 1].rank + !are_parts(&nest[g - 1], &nest[g]);
-        for (int s = 0; s < nest[g].n_stays; s++) nest[g].stay[s].since = nest[g].stay[s].until = nest[g].rank;
+        for (int s = 0; s < nest[g].n_holds; s++) nest[g].hold[s].since = nest[g].hold[s].until = nest[g].rank;
     }
     joint->n_ranks = nest[joint->n_nests - 1].rank + 1;
     for (int g = 0; g < joint->n_nests; g++)
-        for (int s = 0; s < nest[g].n_stays; s++)
-            if (nest[g].stay[s].from == TW_FROM_GROUP)
-                find_home(joint, nest, nest[g].stay[s].tensor)->until = nest[g].rank;
+        for (int s = 0; s < nest[g].n_holds; s++)
+            if (nest[g].hold[s].from == TW_FROM_GROUP)
+                find_home(joint, nest, nest[g].hold[s].tensor)->until = nest[g].rank;
 }
 
 void tw_joint_settle_residents(const tw_joint *joint, tw_nest *nest)
 {
     for (int g = 0; g < joint->n_nests; g++)
-        for (int s = 0; s < nest[g].n_stays; s++) {
-            tw_stay *stay = &nest[g].stay[s];
-            if (stay->from != TW_FROM_GROUP) continue;
-            const tw_stay *home = find_home(joint, nest, stay->tensor);
-            stay->first = home->first;
-            stay->size = home->size;
+        for (int s = 0; s < nest[g].n_holds; s++) {
+            tw_nest_hold *hold = &nest[g].hold[s];
+            if (hold->from != TW_FROM_GROUP) continue;
+            const tw_nest_hold *home = find_home(joint, nest, hold->tensor);
+            hold->first = home->first;
+            hold->size = home->size;
         }
 }
 
 /* ---- what is placed ---- */
 
-typedef struct block { /* a slot of a stay; of a window that slides, all of its circular buffer */
-    const tw_stay *stay;
+typedef struct block { /* a slot of a hold; of a window that slides, all of its circular buffer */
+    const tw_nest_hold *hold;
     int slot;
     bool early;
     int64_t units, size; /* without and with what its alignment takes */
@@ -81,8 +81,8 @@ static tw_status list_makers(packer *p)
 {
     const tw_joint *joint = p->joint;
     TW_ALLOC(p->scratch, p->made, joint->model->n_tensors);
-    for (int i = 0; i < joint->n_stays; i++) {
-        const tw_stay *s = joint->stay[i];
+    for (int i = 0; i < joint->n_holds; i++) {
+        const tw_nest_hold *s = joint->hold[i];
         if (s->drain >= 0 || s->stays)
             p->made[joint->model->tensor[s->tensor].root] = joint->nest[s->group].rank + 1;
     }
@@ -99,28 +99,28 @@ static int made_at(const packer *p, int tensor) { return p->made[p->joint->model
 /* Whether it is loaded, and could be while the groups of the rank before live. */
 static bool may_be_early(const packer *p, const block *b)
 {
-    const tw_stay *s = b->stay;
+    const tw_nest_hold *s = b->hold;
     return s->since > 0 && s->inwards && s->maker < 0 && made_at(p, s->tensor) < s->since - 1;
 }
 
-static bool is_weights(const packer *p, const tw_stay *s)
+static bool is_weights(const packer *p, const tw_nest_hold *s)
 {
     return p->joint->nest[s->group].op[s->which].op->operand[s->operand].weights;
 }
 
 /* How many stretches of addresses its buffers are: a circular one is one. */
-static int n_blocks(const tw_stay *s) { return s->slides ? (int)tw_min(1, s->slots) : (int)s->slots; }
+static int n_blocks(const tw_nest_hold *s) { return s->slides ? (int)tw_min(1, s->slots) : (int)s->slots; }
 
 static tw_status list_blocks(packer *p)
 {
     int64_t n = 0;
-    for (int i = 0; i < p->joint->n_stays; i++)
-        if (p->joint->stay[i]->memory == p->memory) n += p->joint->stay[i]->slots;
+    for (int i = 0; i < p->joint->n_holds; i++)
+        if (p->joint->hold[i]->memory == p->memory) n += p->joint->hold[i]->slots;
     TW_ALLOC(p->scratch, p->block, n + 1);
     TW_ALLOC(p->scratch, p->order, n + 1);
-    for (int i = 0; i < p->joint->n_stays; i++) {
-        const tw_stay *s = p->joint->stay[i];
-        int64_t units = tw_stay_units(s, s->slides ? s->slots : 1);
+    for (int i = 0; i < p->joint->n_holds; i++) {
+        const tw_nest_hold *s = p->joint->hold[i];
+        int64_t units = tw_nest_hold_units(s, s->slides ? s->slots : 1);
         for (int slot = 0; s->memory == p->memory && s->size > 0 && slot < n_blocks(s); slot++)
             p->block[p->n++] = (block){s, slot, false, units, tw_cdiv(units, p->align) * p->align};
     }
@@ -147,7 +147,7 @@ static tw_status list_candidates(packer *p, int *n)
     *n = 0;
     for (int i = 0; i < p->n; i++)
         if (may_be_early(p, &p->block[i]))
-            all[(*n)++] = (candidate){!is_weights(p, p->block[i].stay), p->block[i].slot, i};
+            all[(*n)++] = (candidate){!is_weights(p, p->block[i].hold), p->block[i].slot, i};
     qsort(all, (size_t)*n, sizeof *all, by_gain);
     for (int i = 0; i < *n; i++) p->order[i] = &p->block[all[i].index];
     return TW_OK;
@@ -159,7 +159,7 @@ static void sum_loads(packer *p)
 {
     memset(p->load, 0, (size_t)p->joint->n_ranks * sizeof *p->load);
     for (int i = 0; i < p->n; i++)
-        for (int r = p->block[i].stay->since; r <= p->block[i].stay->until; r++) p->load[r] += p->block[i].size;
+        for (int r = p->block[i].hold->since; r <= p->block[i].hold->until; r++) p->load[r] += p->block[i].size;
 }
 
 /* As many of the candidates live earlier as fit into so much. */
@@ -168,7 +168,7 @@ static void choose_early(packer *p, int n_candidates, int64_t most)
     sum_loads(p);
     for (int i = 0; i < n_candidates; i++) {
         block *b = p->order[i];
-        int64_t *load = &p->load[b->stay->since - 1];
+        int64_t *load = &p->load[b->hold->since - 1];
         b->early = *load + b->size <= most;
         if (b->early) *load += b->size;
     }
@@ -178,7 +178,7 @@ static void list_items(packer *p)
 {
     for (int i = 0; i < p->n; i++) {
         const block *b = &p->block[i];
-        p->segment[i] = (tw_pack_segment){b->stay->since - b->early, b->stay->until + 1, 0, b->units};
+        p->segment[i] = (tw_pack_segment){b->hold->since - b->early, b->hold->until + 1, 0, b->units};
         p->item[i] = (tw_pack_item){.segment = &p->segment[i], .n_segments = 1, .align = p->align, .fixed = -1};
     }
 }
@@ -207,8 +207,8 @@ static void note_blocks(const packer *p, int rank, tw_diag *diag)
 {
     const tw_joint *joint = p->joint;
     const tw_platform_memory *memory = &joint->platform->memory[p->memory];
-    for (int i = 0; i < joint->n_stays; i++) {
-        const tw_stay *s = joint->stay[i];
+    for (int i = 0; i < joint->n_holds; i++) {
+        const tw_nest_hold *s = joint->hold[i];
         if (s->memory == p->memory && s->slots * s->size > 0 && s->since <= rank && s->until >= rank)
             tw_diag_note(diag, s->loc, "'%s' takes %" PRId64 " x %" PRId64 " in '%s'",
                          joint->model->tensor[s->tensor].name, s->slots, s->size, memory->name);
@@ -268,11 +268,11 @@ static tw_status find_addresses(packer *p, tw_diag *diag)
 /* The buffers of a circular one lie behind each other without gaps. */
 static void lay_block(const block *b, int64_t offset, tw_buffer *buffer)
 {
-    const tw_stay *s = b->stay;
+    const tw_nest_hold *s = b->hold;
     int n = s->slides ? (int)s->slots : 1;
     for (int k = 0; k < n; k++)
         for (int lane = 0; lane < s->lanes; lane++)
-            buffer[s->first + (b->slot + k) * s->lanes + lane].offset = offset + tw_stay_units(s, k);
+            buffer[s->first + (b->slot + k) * s->lanes + lane].offset = offset + tw_nest_hold_units(s, k);
 }
 
 static tw_status pack(packer *p, tw_buffer *buffer, tw_diag *diag)
@@ -403,13 +403,13 @@ static tw_status follow_memory(succession *s, int memory)
 {
     const tw_joint *joint = s->joint;
     s->n = 0;
-    for (int i = 0; i < joint->n_stays; i++) {
-        const tw_stay *stay = joint->stay[i];
-        int n = stay->slides ? (int)stay->slots : 1;
-        for (int k = 0; stay->memory == memory && stay->size > 0 && k < n_blocks(stay); k++) {
-            int32_t b = stay->first + k * stay->lanes;
+    for (int i = 0; i < joint->n_holds; i++) {
+        const tw_nest_hold *hold = joint->hold[i];
+        int n = hold->slides ? (int)hold->slots : 1;
+        for (int k = 0; hold->memory == memory && hold->size > 0 && k < n_blocks(hold); k++) {
+            int32_t b = hold->first + k * hold->lanes;
             int64_t lo = joint->buffer[b].offset;
-            if (is_given(s, b, n)) TW_TRY(take_over(s, (owner){lo, lo + tw_stay_units(stay, n), b, n}));
+            if (is_given(s, b, n)) TW_TRY(take_over(s, (owner){lo, lo + tw_nest_hold_units(hold, n), b, n}));
         }
     }
     return TW_OK;

@@ -13,7 +13,7 @@
 
 /* The ranks of all stays of all groups, which are numbered. */
 void tw_joint_live(tw_joint *joint, tw_nest *nest);
-/* New addresses for the buffers of a memory that has no room for all of them one behind the other. TW_INFEASIBLE when the stays of a
+/* New addresses for the buffers of a memory that has no room for all of them one behind the other. TW_INFEASIBLE when the holds of a
  * group have no room in it either. */
 TW_NODISCARD tw_status tw_joint_pack(tw_joint *joint, int memory, tw_buffer *buffer, const tw_work *work);
 /* Stays of groups that read what is resident have the buffer of the group that makes it. */

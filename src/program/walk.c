@@ -1,7 +1,7 @@
 /* src/program/walk.c - the steps of a group, and what everybody touches in them.
  *
  * The driver's pieces come from the cuts, from the outside in. A producer's box follows from what is read of its output: so
- * boxes are found from the driver backwards, for every depth that a stay has. When a place moves, only what lies deeper changes. */
+ * boxes are found from the driver backwards, for every depth that a hold has. When a place moves, only what lies deeper changes. */
 #include "program/walk.h"
 
 #include "mapping/groups.h"
@@ -47,17 +47,10 @@ static void add_region(hull *h, const tw_region *region)
     h->any = true;
 }
 
-static bool is_empty(const tw_op *op, const tw_box *box)
-{
-    for (int l = 0; l < op->n_loops; l++)
-        if (box->span[l].lo >= box->span[l].hi) return true;
-    return false;
-}
-
 /* What the operator reads of the tensor with this box. */
 static void add_reads(hull *h, const tw_op *op, int tensor, const tw_box *box)
 {
-    if (is_empty(op, box)) return;
+    if (tw_box_is_empty(op, box)) return;
     for (int o = 0; o < tw_op_output(op); o++) {
         tw_region region;
         if (op->operand[o].tensor == tensor && tw_region_of(&op->operand[o], box, &region) > 0)
@@ -120,7 +113,7 @@ static void find_producer(tw_nest_walk *w, int k, int depth)
     const tw_operand *out = &op->operand[tw_op_output(op)];
     tw_box *box = &w->box[k * (w->nest->n_places + 1) + depth];
     hull h = {.n_axes = out->n_axes};
-    if (w->slide && depth == w->nest->stay[w->nest->op[k].made].depth)
+    if (w->slide && depth == w->nest->hold[w->nest->op[k].made].depth)
         h.any = tw_nest_asked(w, w->nest->op[k].made, &h.region) > 0;
     else
         h = reads_of(w, readers_behind(w->nest, k), out->tensor, depth);
@@ -133,31 +126,31 @@ static void find_producer(tw_nest_walk *w, int k, int depth)
             tw_nest_box(w, w->nest->n_ops - 1, depth)->span[w->nest->map->running - 1];
 }
 
-/* ---- stays ---- */
+/* ---- holds ---- */
 
 int64_t tw_nest_asked(const tw_nest_walk *w, int s, tw_region *out)
 {
-    bool slides = w->nest->stay[s].slides;
+    bool slides = w->nest->hold[s].slides;
     *out = slides ? w->slide[s].fresh : w->region[s];
     return slides ? w->slide[s].elems : w->elems[s];
 }
 
-/* What is asked of a stay, where windows slide: by operators that read it there, and by stays that come from it. One that is held as long
+/* What is asked of a hold, where windows slide: by operators that read it there, and by holds that come from it. One that is held as long
  * asks for what is new to it; others need, in their turn, all that their readers touch meanwhile. */
 static hull asks_of(const tw_nest_walk *w, int s)
 {
     const tw_nest *nest = w->nest;
-    const tw_stay *stay = &nest->stay[s];
-    hull h = reads_of(w, stay->direct, stay->tensor, stay->depth);
-    for (int c = s + 1; c < nest->n_stays; c++) {
-        const tw_stay *child = &nest->stay[c];
+    const tw_nest_hold *hold = &nest->hold[s];
+    hull h = reads_of(w, hold->direct, hold->tensor, hold->depth);
+    for (int c = s + 1; c < nest->n_holds; c++) {
+        const tw_nest_hold *child = &nest->hold[c];
         tw_region region;
-        if (child->from != TW_FROM_STAY || child->source != s || child->readers == 0) continue;
-        if (child->depth == stay->depth) {
+        if (child->from != TW_FROM_HOLD || child->source != s || child->readers == 0) continue;
+        if (child->depth == hold->depth) {
             if (tw_nest_asked(w, c, &region) > 0) add_region(&h, &region);
             continue;
         }
-        hull all = reads_of(w, child->readers, stay->tensor, stay->depth);
+        hull all = reads_of(w, child->readers, hold->tensor, hold->depth);
         if (all.any) add_region(&h, &all.region);
     }
     return h;
@@ -176,19 +169,19 @@ static bool goes_on(const tw_region *window, const hull *h, int axis)
 /* The window moves on: behind its end lies what is new. Where nothing is asked for it stays. */
 static void slide_on(tw_nest_walk *w, int s, const hull *h)
 {
-    const tw_stay *stay = &w->nest->stay[s];
+    const tw_nest_hold *hold = &w->nest->hold[s];
     struct tw_nest_slide *slide = &w->slide[s];
     slide->elems = slide->moved = 0;
     if (!h->any) return;
-    slide->continues = w->elems[s] > 0 && goes_on(&w->region[s], h, stay->axis);
+    slide->continues = w->elems[s] > 0 && goes_on(&w->region[s], h, hold->axis);
     slide->fresh = h->region;
     hull window = *h;
     if (slide->continues) { /* its rows stay as wide as they are */
-        tw_span is = w->region[s].axis[stay->axis], asked = h->region.axis[stay->axis];
+        tw_span is = w->region[s].axis[hold->axis], asked = h->region.axis[hold->axis];
         window.region = slide->fresh = w->region[s];
         slide->moved = tw_max(0, asked.hi - is.hi);
-        slide->fresh.axis[stay->axis] = (tw_span){tw_max(asked.lo, is.hi), asked.hi};
-        window.region.axis[stay->axis] = (tw_span){asked.lo, tw_max(is.hi, asked.hi)};
+        slide->fresh.axis[hold->axis] = (tw_span){tw_max(asked.lo, is.hi), asked.hi};
+        window.region.axis[hold->axis] = (tw_span){asked.lo, tw_max(is.hi, asked.hi)};
     }
     w->region[s] = window.region;
     w->elems[s] = elems_of(&window);
@@ -197,24 +190,24 @@ static void slide_on(tw_nest_walk *w, int s, const hull *h)
     slide->number += slide->elems > 0;
 }
 
-static void find_stay(tw_nest_walk *w, int s)
+static void find_hold(tw_nest_walk *w, int s)
 {
-    const tw_stay *stay = &w->nest->stay[s];
+    const tw_nest_hold *hold = &w->nest->hold[s];
     const tw_nest *nest = w->nest;
-    hull h = w->slide ? asks_of(w, s) : reads_of(w, stay->readers, stay->tensor, stay->depth);
-    if (stay->stays && stay->from == TW_FROM_TENSOR) { /* all of it, for others, too */
-        const tw_tensor *tensor = &nest->model->tensor[stay->tensor];
+    hull h = w->slide ? asks_of(w, s) : reads_of(w, hold->readers, hold->tensor, hold->depth);
+    if (hold->stays && hold->from == TW_FROM_TENSOR) { /* all of it, for others, too */
+        const tw_tensor *tensor = &nest->model->tensor[hold->tensor];
         h.any = true;
         for (int a = 0; a < h.n_axes; a++) h.region.axis[a] = (tw_span){0, tensor->extent[a]};
     }
-    if (stay->slides) {
+    if (hold->slides) {
         slide_on(w, s, &h);
         return;
     }
-    if (stay->maker == nest->n_ops - 1) { /* the output of the group */
-        const tw_op *op = nest->op[stay->maker].op;
+    if (hold->maker == nest->n_ops - 1) { /* the output of the group */
+        const tw_op *op = nest->op[hold->maker].op;
         w->elems[s] =
-            tw_region_of(&op->operand[tw_op_output(op)], tw_nest_box(w, stay->maker, stay->depth), &w->region[s]);
+            tw_region_of(&op->operand[tw_op_output(op)], tw_nest_box(w, hold->maker, hold->depth), &w->region[s]);
         return;
     }
     w->elems[s] = elems_of(&h);
@@ -224,20 +217,20 @@ static void find_stay(tw_nest_walk *w, int s)
 /* On the way out of what is read inside, nobody asks: it takes what is made. */
 static void pass_out(tw_nest_walk *w, int s)
 {
-    w->elems[s] = tw_nest_asked(w, w->nest->op[w->nest->stay[s].maker].made, &w->region[s]);
+    w->elems[s] = tw_nest_asked(w, w->nest->op[w->nest->hold[s].maker].made, &w->region[s]);
 }
 
 /* What operator `maker` of the group makes, -1: what it takes from outside, as stays that lie deeper than `place` hold it. Who asks comes
  * before who is asked. */
-static void find_stays(tw_nest_walk *w, int maker, int place)
+static void find_holds(tw_nest_walk *w, int maker, int place)
 {
     const tw_nest *nest = w->nest;
     bool drives = maker == nest->n_ops - 1;
-    for (int s = nest->n_stays - 1; s >= 0; s--)
-        if (nest->stay[s].maker == maker && nest->stay[s].depth > place && (drives || nest->stay[s].readers))
-            find_stay(w, s);
-    for (int s = 0; s < nest->n_stays && maker >= 0 && !drives; s++)
-        if (nest->stay[s].maker == maker && nest->stay[s].depth > place && !nest->stay[s].readers) pass_out(w, s);
+    for (int s = nest->n_holds - 1; s >= 0; s--)
+        if (nest->hold[s].maker == maker && nest->hold[s].depth > place && (drives || nest->hold[s].readers))
+            find_hold(w, s);
+    for (int s = 0; s < nest->n_holds && maker >= 0 && !drives; s++)
+        if (nest->hold[s].maker == maker && nest->hold[s].depth > place && !nest->hold[s].readers) pass_out(w, s);
 }
 
 /* Everything that lies deeper than `place`, which moved; -1: everything. */
@@ -246,20 +239,20 @@ static void refresh(tw_nest_walk *w, int place)
     const tw_nest *nest = w->nest;
     find_driver(w, (int)tw_max(place, 0));
     for (int k = nest->n_ops - 1; k >= 0; k--) {
-        find_stays(w, k, place);
+        find_holds(w, k, place);
         for (int d = place + 1; d <= nest->n_places && k < nest->n_ops - 1; d++)
             if (nest->depths >> d & 1) find_producer(w, k, d);
     }
-    find_stays(w, -1, place);
+    find_holds(w, -1, place);
 }
 
 tw_status tw_nest_walk_init(tw_nest_walk *w, const tw_nest *nest, tw_arena *arena)
 {
     *w = (tw_nest_walk){.nest = nest};
     TW_ALLOC(arena, w->box, nest->n_ops * (nest->n_places + 1));
-    TW_ALLOC(arena, w->region, nest->n_stays);
-    TW_ALLOC(arena, w->elems, nest->n_stays);
-    if (nest->any_slides) TW_ALLOC(arena, w->slide, nest->n_stays);
+    TW_ALLOC(arena, w->region, nest->n_holds);
+    TW_ALLOC(arena, w->elems, nest->n_holds);
+    if (nest->any_slides) TW_ALLOC(arena, w->slide, nest->n_holds);
     refresh(w, -1);
     return TW_OK;
 }
@@ -287,9 +280,9 @@ void tw_nest_walk_copy(tw_nest_walk *to, const tw_nest_walk *from)
     copy.elems = to->elems;
     copy.slide = to->slide;
     memcpy(copy.box, from->box, (size_t)(nest->n_ops * (nest->n_places + 1)) * sizeof *copy.box);
-    memcpy(copy.region, from->region, (size_t)nest->n_stays * sizeof *copy.region);
-    memcpy(copy.elems, from->elems, (size_t)nest->n_stays * sizeof *copy.elems);
-    if (copy.slide) memcpy(copy.slide, from->slide, (size_t)nest->n_stays * sizeof *copy.slide);
+    memcpy(copy.region, from->region, (size_t)nest->n_holds * sizeof *copy.region);
+    memcpy(copy.elems, from->elems, (size_t)nest->n_holds * sizeof *copy.elems);
+    if (copy.slide) memcpy(copy.slide, from->slide, (size_t)nest->n_holds * sizeof *copy.slide);
     *to = copy;
 }
 
@@ -313,11 +306,11 @@ bool tw_nest_fills(const tw_nest *nest, int k, const tw_box *box, tw_box *out)
     const tw_nest_op *op = &nest->op[k];
     int64_t elems[TW_MAX_OPERANDS] = {0};
     tw_region ignored;
-    bool is_private = nest->stay[op->made].per != 0;
+    bool is_private = nest->hold[op->made].per != 0;
     *out = *box;
     for (int o = 0; o < tw_op_output(op->op); o++) {
         elems[o] = tw_region_of(&op->op->operand[o], box, &ignored);
-        is_private |= nest->stay[op->input[o]].per != 0;
+        is_private |= nest->hold[op->input[o]].per != 0;
     }
     if (is_private || !tw_op_is_neutral(op->op, elems)) return false;
     for (int l = 0; l < op->op->n_loops; l++)
@@ -325,9 +318,9 @@ bool tw_nest_fills(const tw_nest *nest, int k, const tw_box *box, tw_box *out)
     return true;
 }
 
-int64_t tw_nest_sub_region(const tw_nest *nest, int stay, const tw_box *box, tw_region *out)
+int64_t tw_nest_sub_region(const tw_nest *nest, int hold, const tw_box *box, tw_region *out)
 {
-    const tw_stay *s = &nest->stay[stay];
+    const tw_nest_hold *s = &nest->hold[hold];
     hull h = {.n_axes = nest->model->tensor[s->tensor].n_axes};
     add_reads(&h, nest->op[s->which].op, s->tensor, box);
     *out = h.any ? h.region : (tw_region){0};

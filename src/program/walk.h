@@ -1,5 +1,5 @@
 /* src/program/walk.h - the steps of a group, one after the other: which box each operator has at each depth, and what every
- * stay holds. */
+ * hold has. */
 #ifndef TW_PROGRAM_WALK_H
 #define TW_PROGRAM_WALK_H
 #include "program/nest.h"
@@ -10,7 +10,7 @@ typedef struct tw_nest_walk {
     bool done;
     int64_t index[TW_MAX_CUTS], count[TW_MAX_CUTS]; /* of each place                                        */
     tw_box *box;                                    /* of operator k at depth d: [k * (n_places + 1) + d]   */
-    tw_region *region;                              /* of each stay; of one that slides, its window         */
+    tw_region *region;                              /* of each hold; of one that slides, its window         */
     int64_t *elems;                                 /* in it; 0: it is empty                                */
     struct tw_nest_slide {
         tw_region fresh; /* what of the window is new                                                   */
@@ -18,7 +18,7 @@ typedef struct tw_nest_walk {
         int64_t moved;   /* rows by which the end of the window moved on; 0: it continues none          */
         int64_t number;  /* of windows with something new, so far                                       */
         bool continues;  /* it goes on from the window before; otherwise a sweep begins with it         */
-    } * slide;           /* of each stay that slides; NULL: none does */
+    } * slide;           /* of each hold that slides; NULL: none does */
 } tw_nest_walk;
 
 /* At the first step. */
@@ -33,8 +33,8 @@ static inline const tw_box *tw_nest_box(const tw_nest_walk *walk, int op, int de
 {
     return &walk->box[op * (walk->nest->n_places + 1) + depth];
 }
-/* What the stay asks for: of a window that slides, what is new. Returns its elements. */
-int64_t tw_nest_asked(const tw_nest_walk *walk, int stay, tw_region *out);
+/* What the hold asks for: of a window that slides, what is new. Returns its elements. */
+int64_t tw_nest_asked(const tw_nest_walk *walk, int hold, tw_region *out);
 /* How place p cuts a piece of this length, and whether it can; if it cannot, it leaves it whole. */
 tw_split tw_place_split(const tw_nest *nest, int place, int64_t len);
 bool tw_place_is_legal(const tw_nest *nest, int place, int64_t len);
@@ -43,7 +43,7 @@ tw_box tw_nest_sub_box(const tw_nest_op *op, const tw_box *box, int64_t sub);
 /* Whether operator k only fills its output in the box, since all that it would add up is padding; not into private memories. Then
  * each element takes one point: *out is the box with the first point of every reduction, otherwise the box itself. */
 bool tw_nest_fills(const tw_nest *nest, int k, const tw_box *box, tw_box *out);
-/* What a sub-step's reader touches of the stay; returns its elements. */
-int64_t tw_nest_sub_region(const tw_nest *nest, int stay, const tw_box *box, tw_region *out);
+/* What a sub-step's reader touches of the hold; returns its elements. */
+int64_t tw_nest_sub_region(const tw_nest *nest, int hold, const tw_box *box, tw_region *out);
 bool tw_same_region(const tw_region *a, const tw_region *b, int n_axes);
 #endif

@@ -140,23 +140,13 @@ static void list_divisors(cook *c, int t, int l)
     }
 }
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b > 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* What sizes had best be multiples of: the points that are done at a time, or units of an array, the other loops over its dimension
  * being whole. */
 static int64_t grain_of(const cook *c, int l)
 {
     const tw_cost *cost = &c->s->machine->engine[c->s->machine->compute].cost;
     int64_t cycles, grain = tw_cost_grain(cost, &cycles), rows = rows_of(c, l);
-    return grain > 0 && !c->s->op->loop[l].reduces ? grain : rows / common_divisor(rows, beside(c, l));
+    return grain > 0 && !c->s->op->loop[l].reduces ? grain : rows / tw_gcd(rows, beside(c, l));
 }
 
 /* Whether a size between half and twice as much is there that takes no more passes. */

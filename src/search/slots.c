@@ -148,12 +148,6 @@ static void add_each(const level *v, int o, int64_t from, int64_t to, numbers *l
         add_class(v, o, x, x == to ? TW_MAX_SLOTS + 1 : x + 1, list);
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Whether there are few loops, and each piece is cut into one of two numbers of tiles along them. */
 enum { FEW_LOOPS = 3 };
 static bool few_counts(const level *v) { return v->n_loops <= FEW_LOOPS && !v->mixed; }
@@ -183,7 +177,7 @@ static void input_slots(const level *v, int o, numbers *list)
         for (int i = 0; i < v->n_loops; i++)
             if (!depends(v, o, i)) mark[n++] = tw_max(1, sweep(v, o, i, count));
     }
-    qsort(mark, (size_t)n, sizeof *mark, compare_numbers);
+    qsort(mark, (size_t)n, sizeof *mark, tw_by_int64);
     mark[n] = TW_MAX_SLOTS + 1;
     for (int i = 0; i < n; i++)
         if (mark[i] < mark[i + 1]) add_class(v, o, mark[i], mark[i + 1], list);

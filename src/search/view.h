@@ -3,17 +3,6 @@
 #define TW_SEARCH_VIEW_H
 #include "search/bound.h"
 
-/* Sums and products that stay at INT64_MAX once they are there. */
-static inline int64_t tw_sat_mul(int64_t a, int64_t b)
-{
-    int64_t r;
-    return tw_ckd_mul(a, b, &r) ? r : INT64_MAX;
-}
-static inline int64_t tw_sat_add(int64_t a, int64_t b)
-{
-    int64_t r;
-    return tw_ckd_add(a, b, &r) ? r : INT64_MAX;
-}
 static inline bool tw_space_depends(const tw_space *s, int operand, int loop)
 {
     return s->loops[operand] >> loop & 1;

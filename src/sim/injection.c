@@ -212,12 +212,6 @@ static void make_plain(schedule *s)
 
 /* ---- what it needs ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* A slot is held from the start of the command that takes it until the one that gives it back, and all that touched
  * it, are done. The cursor walks along to say who gives what back. */
 static tw_status find_last_uses(schedule *s, tw_arena *arena)
@@ -257,8 +251,8 @@ static int64_t count_slots(const schedule *s, int memory, unsigned operands, int
         from[n] = r->start;
         to[n++] = r->unused_at;
     }
-    qsort(from, (size_t)n, sizeof *from, by_value);
-    qsort(to, (size_t)n, sizeof *to, by_value);
+    qsort(from, (size_t)n, sizeof *from, tw_by_int64);
+    qsort(to, (size_t)n, sizeof *to, tw_by_int64);
     for (int64_t i = 0, k = 0; i < n; i++) {
         for (; k < n && to[k] <= from[i]; k++) held--;
         most = tw_max(most, ++held);

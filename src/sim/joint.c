@@ -84,10 +84,10 @@ static void count_open(runner *r, int g, int n)
     const tw_tensor *tensor = r->joint->model->tensor;
     int output = tw_joint_output(r->joint, g);
     r->open[tensor[output].root] += n;
-    for (int s = 0; s < nest->n_stays; s++) {
-        const tw_stay *stay = &nest->stay[s];
-        bool leaves = stay->drain >= 0 && stay->tensor != output;
-        if (leaves || (stay->stays && stay->from == TW_FROM_TENSOR)) r->open[tensor[stay->tensor].root] += n;
+    for (int s = 0; s < nest->n_holds; s++) {
+        const tw_nest_hold *hold = &nest->hold[s];
+        bool leaves = hold->drain >= 0 && hold->tensor != output;
+        if (leaves || (hold->stays && hold->from == TW_FROM_TENSOR)) r->open[tensor[hold->tensor].root] += n;
     }
 }
 
@@ -224,7 +224,7 @@ static void add_span(runner *r, const tw_event *event)
 
 /* ---- the whole ---- */
 
-/* How long buffers of each stay are held, from the first to the last. */
+/* How long buffers of each hold are held, from the first to the last. */
 static void add_life(runner *r, const tw_event *event)
 {
     const tw_instr *in = &event->instr;
@@ -283,8 +283,8 @@ static tw_status init_heirs(runner *r, tw_arena *scratch)
 static tw_status init_residents(runner *r, tw_arena *scratch)
 {
     TW_ALLOC(scratch, r->readers, r->joint->model->n_tensors);
-    for (int i = 0; i < r->joint->n_stays; i++) {
-        const tw_stay *s = r->joint->stay[i];
+    for (int i = 0; i < r->joint->n_holds; i++) {
+        const tw_nest_hold *s = r->joint->hold[i];
         if (s->from != TW_FROM_GROUP) continue;
         r->readers[s->tensor]++;
         r->any_resident = true;
@@ -295,17 +295,17 @@ static tw_status init_residents(runner *r, tw_arena *scratch)
 /* What is told of a run beyond its sums. */
 static tw_status init_waits(runner *r, tw_arena *arena)
 {
-    int n_engines = r->joint->platform->n_engines, n_stays = r->joint->n_stays;
+    int n_engines = r->joint->platform->n_engines, n_holds = r->joint->n_holds;
     TW_ALLOC(arena, r->out->op, r->joint->n_nests);
     TW_ALLOC(arena, r->out->idle, n_engines);
     TW_ALLOC(arena, r->out->op_extra, (int64_t)r->joint->n_nests * TW_MAX_GROUP_OPS);
     TW_ALLOC(arena, r->out->group_fj, r->joint->n_nests + 1);
     TW_ALLOC(arena, r->out->first_wait, n_engines);
-    TW_ALLOC(arena, r->out->no_data, (int64_t)n_engines * n_stays);
-    TW_ALLOC(arena, r->out->no_credit, (int64_t)n_engines * n_stays);
-    TW_ALLOC(arena, r->out->life, n_stays);
+    TW_ALLOC(arena, r->out->no_data, (int64_t)n_engines * n_holds);
+    TW_ALLOC(arena, r->out->no_credit, (int64_t)n_engines * n_holds);
+    TW_ALLOC(arena, r->out->life, n_holds);
     for (int e = 0; e < n_engines; e++) r->out->first_wait[e] = -1;
-    for (int i = 0; i < n_stays; i++) r->out->life[i].lo = INT64_MAX;
+    for (int i = 0; i < n_holds; i++) r->out->life[i].lo = INT64_MAX;
     r->clock.idle = r->out->idle;
     r->clock.op_extra = r->out->op_extra;
     r->clock.no_data = r->out->no_data;
@@ -336,8 +336,8 @@ static tw_status init(runner *r, const tw_work *work)
         engine[e].name = platform->engine[e].name;
     }
     TW_ALLOC(work->arena, r->out->engine, platform->n_engines);
-    TW_ALLOC(work->arena, r->out->link, r->joint->n_stays);
-    TW_ALLOC(work->arena, r->out->pool, r->joint->n_stays);
+    TW_ALLOC(work->arena, r->out->link, r->joint->n_holds);
+    TW_ALLOC(work->arena, r->out->pool, r->joint->n_holds);
     TW_ALLOC(work->arena, r->out->port_busy, platform->n_ports);
     TW_ALLOC(work->arena, r->out->port_passed, platform->n_ports);
     TW_ALLOC(work->arena, r->out->port_units, platform->n_ports);
@@ -388,8 +388,8 @@ static tw_status finish(runner *r)
         r->out->port_passed[p] = tw_ports_passed(r->clock.ports, p);
         r->out->port_units[p] = tw_ports_units(r->clock.ports, p);
     }
-    for (int i = 0; i < r->joint->n_stays; i++) {
-        const tw_stay *s = r->joint->stay[i];
+    for (int i = 0; i < r->joint->n_holds; i++) {
+        const tw_nest_hold *s = r->joint->hold[i];
         tw_pool_use *use = &r->out->pool[i];
         use->memory = r->joint->platform->memory[s->memory].name;
         use->slots = s->slots;
@@ -417,7 +417,7 @@ static tw_async clock_of(const tw_joint *joint, const tw_row_sink *sink, tw_mete
 {
     return (tw_async){.buffer = joint->buffer,
                       .n_buffers = joint->n_buffers,
-                      .n_pools = joint->n_stays,
+                      .n_pools = joint->n_holds,
                       .launch = joint->platform->view[0].machine.launch,
                       .name = joint->model->name,
                       .loc = joint->nest[0].map->loc,

@@ -37,18 +37,6 @@ typedef struct search {
 
 /* ---- sums that stop at the largest number ---- */
 
-static int64_t add(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return tw_ckd_add(a, b, &sum) ? sum : INT64_MAX;
-}
-
-static int64_t multiply(int64_t a, int64_t b)
-{
-    int64_t product;
-    return tw_ckd_mul(a, b, &product) ? product : INT64_MAX;
-}
-
 /* ---- what a tile holds ---- */
 
 static int64_t clipped(const search *s, int loop) { return tw_min(s->tile[loop], s->op->loop[loop].extent); }
@@ -120,7 +108,7 @@ static int64_t repetition(const search *s, unsigned loops)
         if (loops >> l & 1)
             sweeps_inside = sweeps_inside || s->n_tiles[l] > 1;
         else if (sweeps_inside)
-            f = multiply(f, s->n_tiles[l]);
+            f = tw_sat_mul(f, s->n_tiles[l]);
     }
     return f;
 }
@@ -129,14 +117,14 @@ static int64_t repetition(const search *s, unsigned loops)
  * all others read it back. */
 static int64_t operand_elems(const search *s, int o, int64_t sweep)
 {
-    int64_t elems = multiply(sweep, repetition(s, tw_operand_loops(&s->op->operand[o])));
-    return o == tw_op_output(s->op) && elems < INT64_MAX ? add(elems, elems - sweep) : elems;
+    int64_t elems = tw_sat_mul(sweep, repetition(s, tw_operand_loops(&s->op->operand[o])));
+    return o == tw_op_output(s->op) && elems < INT64_MAX ? tw_sat_add(elems, elems - sweep) : elems;
 }
 
 static int64_t least_traffic(const search *s)
 {
     int64_t elems = 0;
-    for (int o = 0; o < s->op->n_operands; o++) elems = add(elems, operand_elems(s, o, s->least[o]));
+    for (int o = 0; o < s->op->n_operands; o++) elems = tw_sat_add(elems, operand_elems(s, o, s->least[o]));
     return elems;
 }
 
@@ -151,7 +139,7 @@ static int64_t sweep_of(search *s, int o)
 static int64_t traffic(search *s)
 {
     int64_t elems = 0;
-    for (int o = 0; o < s->op->n_operands; o++) elems = add(elems, operand_elems(s, o, sweep_of(s, o)));
+    for (int o = 0; o < s->op->n_operands; o++) elems = tw_sat_add(elems, operand_elems(s, o, sweep_of(s, o)));
     return elems;
 }
 

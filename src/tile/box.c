@@ -105,3 +105,10 @@ int tw_box_key(const tw_op *op, const tw_box *box, unsigned clipped, int64_t key
     }
     return n;
 }
+
+bool tw_box_is_empty(const tw_op *op, const tw_box *box)
+{
+    for (int l = 0; l < op->n_loops; l++)
+        if (box->span[l].lo >= box->span[l].hi) return true;
+    return false;
+}

@@ -12,6 +12,8 @@
 tw_box tw_box_of_op(const tw_op *op);
 /* Points in the box. The operator's product of extents was checked, so this cannot overflow. */
 int64_t tw_box_points(const tw_op *op, const tw_box *box);
+/* Whether there are none. */
+bool tw_box_is_empty(const tw_op *op, const tw_box *box);
 /* Bit l is set when loop l moves along the axis. */
 unsigned tw_axis_loops(const tw_axis *axis);
 /* Positions that tiles of these lengths reach along an axis before division, away from the tensor's edge. */

@@ -242,16 +242,6 @@ double *tw_numbers_divisors(const tw_op *op, tw_arena *arena)
 
 /* ---- the choice ---- */
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* The least common multiple of n divisors, or something above `limit`. */
 static int64_t common_multiple(const double *divisor, int64_t n, int64_t limit)
 {
@@ -259,7 +249,7 @@ static int64_t common_multiple(const double *divisor, int64_t n, int64_t limit)
     for (int64_t i = 0; i < n && multiple <= limit; i++) {
         int64_t d = (int64_t)divisor[i];
         assert(d > 0);
-        multiple = multiple / gcd(multiple, d) * d;
+        multiple = multiple / tw_gcd(multiple, d) * d;
     }
     return multiple;
 }

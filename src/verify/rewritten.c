@@ -23,8 +23,6 @@ typedef struct checker {
     tw_fault fault;
 } checker;
 
-static int output_of(const tw_op *op) { return op->operand[tw_op_output(op)].tensor; }
-
 /* ---- who stands for whom ---- */
 
 /* Length of ".sum0", ".part1" or, of an input, ".ifm.padded"; 0: it is none of these. */
@@ -77,7 +75,7 @@ static bool put_in_order(const checker *c, const tw_tensor *whole, substitute *s
     const tw_tensor *tensor = c->is->now->tensor;
     int64_t sum = 0;
     for (int i = s->first; i < s->first + s->n; i++) {
-        int made = output_of(&c->is->now->op[i]);
+        int made = tw_op_makes(&c->is->now->op[i]);
         if (is_read_in(c, s, made)) continue;
         if (s->n_parts == TW_MAX_OPERANDS || tensor[made].n_axes != whole->n_axes) return false;
         s->part[s->n_parts++] = made;
@@ -107,8 +105,8 @@ static tw_status find_substitutes(checker *c)
         substitute *s = &c->of[i];
         s->first = at;
         for (; at < now->n_ops && find_given(given, now->op[at].name) == i; at++, s->n++)
-            c->maker[output_of(&now->op[at])] = i;
-        if (!put_in_order(c, &given->tensor[output_of(&given->op[i])], s))
+            c->maker[tw_op_makes(&now->op[at])] = i;
+        if (!put_in_order(c, &given->tensor[tw_op_makes(&given->op[i])], s))
             tw_fault_set(&c->fault, "what stands for '%s' of the workload does not make all of its output",
                          given->op[i].name);
     }
@@ -134,7 +132,7 @@ static shape shape_of(const tw_tensor *whole, int axis)
 static void copy_part(const checker *c, int op, int k, double *whole, double *part, bool out)
 {
     const substitute *s = &c->of[op];
-    const tw_tensor *is = &c->is->given->tensor[output_of(&c->is->given->op[op])], *tensor = c->is->now->tensor;
+    const tw_tensor *is = &c->is->given->tensor[tw_op_makes(&c->is->given->op[op])], *tensor = c->is->now->tensor;
     shape by = shape_of(is, s->axis);
     int64_t before = 0, all = is->n_axes > 0 ? is->extent[s->axis] : 1,
             own = is->n_axes > 0 ? tensor[s->part[k]].extent[s->axis] : 1;
@@ -167,7 +165,7 @@ static tw_status answer(checker *c, const tw_model *model, const tw_maths *m, co
     int64_t n = tw_operand_elems(&m->op.operand[tw_op_output(&m->op)]);
     TW_ALLOC(c->arena, *out, n);
     if (!tw_referee_answer(&by, m, input, *out)) return TW_ERR_NOMEM;
-    tw_dtype dtype = model->tensor[output_of(&m->op)].dtype;
+    tw_dtype dtype = model->tensor[tw_op_makes(&m->op)].dtype;
     int64_t fits = tw_numbers_round(dtype, *out, n);
     if (fits < n)
         tw_fault_set(&c->fault, "'%s' makes the value %g, which type %s does not hold", m->op.name, (*out)[fits],
@@ -198,7 +196,7 @@ static tw_status ask(checker *c, int number, question *q)
 static int find_input(const checker *c, const question *q, int tensor)
 {
     const tw_op *op = &c->is->given->op[q->op];
-    int maker = c->maker[tensor], whole = maker < 0 ? tensor : output_of(&c->is->given->op[maker]);
+    int maker = c->maker[tensor], whole = maker < 0 ? tensor : tw_op_makes(&c->is->given->op[maker]);
     int o = 0;
     while (o < tw_op_output(op) && op->operand[o].tensor != whole) o++;
     return o < tw_op_output(op) ? o : -1;
@@ -248,11 +246,11 @@ static void find_held(checker *c, const question *q, tw_maths *m)
 /* What is handed on inside loses nothing: sums have the type in which the given operator adds up, copies that of what they are copied from. */
 static void check_type(checker *c, const question *q, const tw_op *op)
 {
-    const tw_tensor *tensor = c->is->now->tensor, *made = &tensor[output_of(op)];
+    const tw_tensor *tensor = c->is->now->tensor, *made = &tensor[tw_op_makes(op)];
     tw_dtype should = tensor[op->operand[0].tensor].dtype;
     for (int l = 0; l < op->n_loops; l++)
         if (op->loop[l].reduces) should = q->maths.op.accumulator;
-    if (is_read_in(c, &c->of[q->op], output_of(op)) && made->dtype != should)
+    if (is_read_in(c, &c->of[q->op], tw_op_makes(op)) && made->dtype != should)
         tw_fault_set(&c->fault, "'%s' has type %s, what stands for '%s' of the workload needs %s there", made->name,
                      tw_dtype_name(made->dtype), q->maths.op.name, tw_dtype_name(should));
 }
@@ -271,7 +269,7 @@ static tw_status run(checker *c, const question *q, const tw_op *op)
     check_type(c, q, op);
     find_held(c, q, &m);
     for (int o = 0; o < tw_op_output(op); o++) TW_TRY(find_numbers(c, q, &op->operand[o], &input[o]));
-    return c->fault.set ? TW_OK : answer(c, c->is->now, &m, input, &c->inner[output_of(op)]);
+    return c->fault.set ? TW_OK : answer(c, c->is->now, &m, input, &c->inner[tw_op_makes(op)]);
 }
 
 /* ---- the comparison ---- */
@@ -307,7 +305,7 @@ static tw_status check_one(checker *c, int number)
     TW_TRY(ask(c, number, &q));
     for (int i = s->first; i < s->first + s->n && !c->fault.set; i++) TW_TRY(run(c, &q, &c->is->now->op[i]));
     if (!c->fault.set) TW_TRY(compare(c, &q));
-    for (int i = s->first; i < s->first + s->n; i++) c->inner[output_of(&c->is->now->op[i])] = NULL;
+    for (int i = s->first; i < s->first + s->n; i++) c->inner[tw_op_makes(&c->is->now->op[i])] = NULL;
     return TW_OK;
 }
 

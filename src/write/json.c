@@ -217,3 +217,29 @@ void tw_json_key_bool(tw_json *j, const char *key, bool x)
     tw_json_key(j, key);
     tw_json_bool(j, x);
 }
+
+void tw_json_key_null(tw_json *j, const char *key)
+{
+    tw_json_key(j, key);
+    tw_json_null(j);
+}
+
+void tw_json_key_int_or_null(tw_json *j, const char *key, int64_t x, bool known)
+{
+    if (known)
+        tw_json_key_int(j, key, x);
+    else
+        tw_json_key_null(j, key);
+}
+
+void tw_json_key_open(tw_json *j, const char *key, char kind)
+{
+    tw_json_key(j, key);
+    tw_json_open(j, kind);
+}
+
+void tw_json_key_open_line(tw_json *j, const char *key, char kind)
+{
+    tw_json_key(j, key);
+    tw_json_open_line(j, kind);
+}

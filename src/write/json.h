@@ -43,9 +43,13 @@ void tw_json_raw(tw_json *j, const char *bytes, size_t n);
 /* After the last close: the newline that ends the document. */
 void tw_json_end(tw_json *j);
 
-/* Key and value in one call. */
+/* Key and value, or the beginning of a container, in one call. */
+void tw_json_key_open(tw_json *j, const char *key, char kind);
+void tw_json_key_open_line(tw_json *j, const char *key, char kind);
 void tw_json_key_string(tw_json *j, const char *key, const char *text);
 void tw_json_key_int(tw_json *j, const char *key, int64_t x);
 void tw_json_key_number(tw_json *j, const char *key, double x);
 void tw_json_key_bool(tw_json *j, const char *key, bool x);
+void tw_json_key_null(tw_json *j, const char *key);
+void tw_json_key_int_or_null(tw_json *j, const char *key, int64_t x, bool known);
 #endif

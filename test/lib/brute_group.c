@@ -240,11 +240,11 @@ static int64_t count_ways(const walk *w)
 static void try_parting(walk *w)
 {
     unsigned may = may_stay(w);
-    for (unsigned stay = 0; stay < 1u << w->n; stay++) {
-        if (stay & ~may) continue;
+    for (unsigned hold = 0; hold < 1u << w->n; hold++) {
+        if (hold & ~may) continue;
         w->n_residents = 0;
         for (int k = 0; k < w->n; k++)
-            if (stay >> k & 1)
+            if (hold >> k & 1)
                 w->resident[w->n_residents++] =
                     (tw_group_resident){.tensor = makes(w, w->end[k] - 1), .memory = ON_CHIP};
         walk_ways(w, 0);

@@ -38,7 +38,7 @@ static void show_memories(const tw_plan *plan)
         printf("buffer %d %d %d %d %d %" PRId64 " %" PRId64 "\n", b->memory, b->operand, b->slot, b->lane, b->group,
                b->offset, b->size);
     }
-    for (int i = 0; i < program->n_stays; i++) {
+    for (int i = 0; i < program->n_holds; i++) {
         const tw_pool_use *u = &plan->joint->timeline.pool[i];
         const tw_link_count *l = &plan->joint->timeline.link[i];
         printf("pool %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64

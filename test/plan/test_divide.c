@@ -55,7 +55,7 @@ static char *mapping_of(tw_context *ctx, const tw_plan *plan)
 static void draw_mapping(uint64_t *random, int n, const char *loop, char *text)
 {
     int core[8];
-    bool one = tw_test_pick(random, 0, 1), stay = tw_test_pick(random, 0, 1);
+    bool one = tw_test_pick(random, 0, 1), hold = tw_test_pick(random, 0, 1);
     const char *gap = "resident: {";
     for (int i = 0; i <= n; i++) core[i] = (int)tw_test_pick(random, 0, CORES - 1);
     *text = 0;
@@ -76,8 +76,8 @@ static void draw_mapping(uint64_t *random, int n, const char *loop, char *text)
         if (i < n) snprintf(sum, sizeof sum, ".sum%d", i);
         add(text, "  - {ops: [o%s], core: c_%d, levels: [{at: m}]}\n", sum, core[i]);
     }
-    for (int i = 0; i < n && stay; i++) add(text, "%so.sum%d: c_%d.m", i ? ", " : gap, i, core[i]);
-    if (stay) add(text, "}\n");
+    for (int i = 0; i < n && hold; i++) add(text, "%so.sum%d: c_%d.m", i ? ", " : gap, i, core[i]);
+    if (hold) add(text, "}\n");
 }
 
 static void draw_workload(uint64_t *random, bool *conv, char *text)

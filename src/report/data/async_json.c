@@ -23,8 +23,7 @@ static void write_path(const tw_op_plan *plan, tw_json *j)
 {
     int n = plan->program.machine->n_engines;
     bool done[TW_MAX_ENGINES] = {false};
-    tw_json_key(j, "critical_path");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "critical_path", '[');
     for (int i = 0; i < n; i++) {
         int best = -1;
         for (int e = 0; e < n; e++) {
@@ -47,8 +46,7 @@ static void write_pool(const tw_pool_use *pool, tw_json *j)
 {
     tw_json_open_line(j, '{');
     tw_json_key_string(j, "memory", pool->memory);
-    tw_json_key(j, "operands");
-    tw_json_open_line(j, '[');
+    tw_json_key_open_line(j, "operands", '[');
     for (int i = 0; i < pool->n_operands; i++) tw_json_string(j, pool->operand[i]);
     tw_json_close(j);
     tw_json_key_int(j, "slots", pool->slots);
@@ -84,24 +82,20 @@ tw_status tw_async_json(const tw_op_plan *plan, tw_json *j, tw_arena *scratch)
     const tw_program *p = &plan->program;
     const char *advice = tw_stall_advice(plan, scratch);
     if (!advice) return TW_ERR_NOMEM;
-    tw_json_key(j, "async");
-    tw_json_open(j, '{');
+    tw_json_key_open(j, "async", '{');
     tw_json_key_int(j, "energy_fj", plan->timeline.sum.energy_fj);
     tw_json_key_bool(j, "serpentine", p->flow->serpentine);
     tw_json_key_string(j, "advice", advice);
-    tw_json_key(j, "engines");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "engines", '[');
     for (int e = 0; e < p->machine->n_engines; e++) write_engine(plan, e, j);
     tw_json_close(j);
     write_path(plan, j);
-    tw_json_key(j, "pools");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "pools", '[');
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++)
             if (plan->timeline.pool[m][o].n_operands > 0) write_pool(&plan->timeline.pool[m][o], j);
     tw_json_close(j);
-    tw_json_key(j, "stays");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "stays", '[');
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++)
             if (p->flow->residency[m][o].here) write_residency(p, m, o, j);

@@ -311,24 +311,15 @@ void tw_columns_release(tw_columns *c)
 static void head_machine(const tw_plan *plan, tw_json *j)
 {
     const tw_machine *machine = plan->machine;
-    tw_json_key(j, "clock_mhz");
-    if (machine->clock_mhz > 0)
-        tw_json_int(j, machine->clock_mhz);
-    else
-        tw_json_null(j);
+    tw_json_key_int_or_null(j, "clock_mhz", machine->clock_mhz, machine->clock_mhz > 0);
     tw_json_key_string(j, "unit", tw_unit_name(machine->unit));
     tw_json_key_string(j, "timing", tw_timing_name(machine->timing));
-    tw_json_key(j, "memories");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "memories", '[');
     for (int m = 0; m < tw_hardware_n_memories(plan); m++) {
         int64_t size = tw_hardware_memory(plan, m)->size;
         tw_json_open(j, '{');
         tw_json_key_string(j, "name", tw_hardware_memory_name(plan, m));
-        tw_json_key(j, "size");
-        if (size == TW_UNLIMITED)
-            tw_json_null(j);
-        else
-            tw_json_int(j, size);
+        tw_json_key_int_or_null(j, "size", size, size != TW_UNLIMITED);
         tw_json_close(j);
     }
     tw_json_close(j);
@@ -362,8 +353,7 @@ static void head_engine(const tw_engine *engine, const char *name, tw_json *j)
 static void head_engines(const tw_plan *plan, tw_json *j)
 {
     const tw_machine *machine = plan->op[0].program.machine;
-    tw_json_key(j, "engines");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "engines", '[');
     for (int e = 0; e < tw_hardware_n_engines(plan); e++) {
         const tw_engine *engine = plan->joint ? tw_hardware_engine(plan, e) : &machine->engine[e];
         head_engine(engine, tw_hardware_engine_name(plan, e), j);
@@ -373,8 +363,7 @@ static void head_engines(const tw_plan *plan, tw_json *j)
 
 static void head_tracks(const tw_columns *c, tw_json *j)
 {
-    tw_json_key(j, "tracks");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "tracks", '[');
     for (int t = 0; t < c->state->n_tracks; t++) {
         const tw_track *track = &c->state->track[t]->track;
         char text[TW_TRACE_TEXT];
@@ -397,8 +386,7 @@ static void head_axis(const tw_axis *axis, tw_json *j)
     tw_json_key_int(j, "offset", axis->offset);
     tw_json_key_int(j, "divisor", axis->divisor);
     if (axis->floors) tw_json_key_bool(j, "floors", true);
-    tw_json_key(j, "terms");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "terms", '[');
     for (int t = 0; t < axis->n_terms; t++) {
         tw_json_open(j, '[');
         tw_json_int(j, axis->term[t].loop);
@@ -418,12 +406,10 @@ static void head_operand(const tw_model *model, const tw_op *op, int o, tw_json 
     tw_json_key_string(j, "tensor", tensor->name);
     tw_json_key_string(j, "dtype", tw_dtype_name(tensor->dtype));
     tw_json_key_bool(j, "output", o == tw_op_output(op));
-    tw_json_key(j, "shape");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "shape", '[');
     for (int a = 0; a < operand->n_axes; a++) tw_json_int(j, operand->axis[a].extent);
     tw_json_close(j);
-    tw_json_key(j, "axes");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "axes", '[');
     for (int a = 0; a < operand->n_axes; a++) head_axis(&operand->axis[a], j);
     tw_json_close(j);
     tw_json_close(j);
@@ -445,17 +431,14 @@ static void head_spans(const span_list *list, tw_json *j)
 
 static void head_levels(const tw_program *program, const op_part *part, tw_json *j)
 {
-    tw_json_key(j, "levels");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "levels", '[');
     for (int t = 0; t < program->n_tiled; t++) {
         tw_json_open(j, '{');
         tw_json_key_int(j, "memory", program->tiled[t].memory);
-        tw_json_key(j, "order");
-        tw_json_open(j, '[');
+        tw_json_key_open(j, "order", '[');
         for (int l = 0; l < program->op->n_loops; l++) tw_json_int(j, program->tiled[t].map->order[l]);
         tw_json_close(j);
-        tw_json_key(j, "spans");
-        tw_json_open(j, '[');
+        tw_json_key_open(j, "spans", '[');
         for (int l = 0; l < program->op->n_loops; l++) head_spans(&part->spans[t][l], j);
         tw_json_close(j);
         tw_json_close(j);
@@ -467,8 +450,7 @@ static void head_buffer(const tw_buffer *buffer, int n_operands, tw_json *j)
 {
     tw_json_open(j, '{');
     tw_json_key_int(j, "memory", buffer->memory);
-    tw_json_key(j, "operands");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "operands", '[');
     for (int o = 0; o < n_operands; o++)
         if (buffer->operands >> o & 1 || o == buffer->operand) tw_json_int(j, o);
     tw_json_close(j);
@@ -493,18 +475,15 @@ static void head_op(const tw_columns *c, int i, int64_t first_buffer, tw_json *j
     tw_json_key_int(j, "cycles", part->cycles);
     put_rate(tw_cost_rate(&program->machine->engine[program->machine->compute].cost), j);
     tw_json_loops(j, op);
-    tw_json_key(j, "operands");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "operands", '[');
     for (int o = 0; o < op->n_operands; o++) head_operand(c->plan->model, op, o, j);
     tw_json_close(j);
     head_levels(program, part, j);
-    tw_json_key(j, "cut");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "cut", '[');
     for (int k = 0; k < part->n_cut; k++) tw_json_int(j, part->cut[k]);
     tw_json_close(j);
     tw_json_key_int(j, "first_buffer", first_buffer);
-    tw_json_key(j, "buffers");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "buffers", '[');
     for (int b = 0; b < program->layout.n_buffers; b++) head_buffer(&program->layout.buffer[b], op->n_operands, j);
     tw_json_close(j);
     tw_json_close(j);
@@ -530,20 +509,16 @@ static void head_group_op(const tw_columns *c, int g, int k, int i, tw_json *j)
     tw_json_key_int(j, "cycles", span->end_cycle - span->start_cycle);
     put_rate(tw_cost_rate(&op->machine->engine[op->machine->compute].cost), j);
     tw_json_loops(j, nest->op[nest->n_ops - 1].op);
-    tw_json_key(j, "operands");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "operands", '[');
     for (int o = 0; o < op->op->n_operands; o++) head_operand(c->plan->model, op->op, o, j);
     tw_json_close(j);
-    tw_json_key(j, "levels");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "levels", '[');
     tw_json_close(j);
-    tw_json_key(j, "cut");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "cut", '[');
     for (int l = 0; l < part->n_cut; l++) tw_json_int(j, part->cut[l]);
     tw_json_close(j);
     tw_json_key_int(j, "first_buffer", 0);
-    tw_json_key(j, "buffers");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "buffers", '[');
     for (int b = 0; b < joint->n_buffers && i == 0; b++) head_buffer(&joint->buffer[b], 0, j);
     tw_json_close(j);
     tw_json_close(j);
@@ -553,13 +528,11 @@ static void head_groups(const tw_columns *c, tw_json *j)
 {
     const tw_joint *joint = c->plan->joint->program;
     int i = 0;
-    tw_json_key(j, "ops");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "ops", '[');
     for (int g = 0; g < joint->n_nests; g++)
         for (int k = 0; k < joint->nest[g].n_ops; k++) head_group_op(c, g, k, i++, j);
     tw_json_close(j);
-    tw_json_key(j, "groups");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "groups", '[');
     for (int g = 0; g < joint->n_nests; g++) tw_json_string(j, joint->nest[g].map->name);
     tw_json_close(j);
 }
@@ -567,8 +540,7 @@ static void head_groups(const tw_columns *c, tw_json *j)
 static void head_ops(const tw_columns *c, tw_json *j)
 {
     int64_t first_buffer = 0;
-    tw_json_key(j, "ops");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "ops", '[');
     for (int i = 0; i < c->state->n_ops; i++) {
         head_op(c, i, first_buffer, j);
         first_buffer += c->plan->op[i].program.layout.n_buffers;
@@ -625,12 +597,10 @@ void tw_columns_head(const tw_columns *c, tw_json *j)
     head_engines(c->plan, j);
     head_tracks(c, j);
     (c->plan->joint ? head_groups : head_ops)(c, j);
-    tw_json_key(j, "kinds");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "kinds", '[');
     for (const kind *k = c->state->first_kind; k; k = k->next) head_kind(k, j);
     tw_json_close(j);
-    tw_json_key(j, "columns");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "columns", '[');
     for (int i = 0; i < c->n_columns; i++) head_column(c, i, j);
     tw_json_close(j);
     tw_json_close(j);

@@ -172,8 +172,7 @@ int tw_difference_better(const tw_comparison_rows *c, const tw_difference *d)
 
 static void put_document(tw_json *j, const char *key, const tw_document *doc)
 {
-    tw_json_key(j, key);
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, key, '{');
     tw_json_key_string(j, "file", doc->file);
     tw_json_key_string(j, "kind", doc->network ? "network" : "plan");
     tw_json_key_string(j, "model", doc->model);
@@ -216,8 +215,7 @@ static void put_change(tw_json *j, const tw_comparison_rows *c, const tw_differe
 
 static void put_pair(tw_json *j, const char *key, double a, double b)
 {
-    tw_json_key(j, key);
-    tw_json_open(j, '[');
+    tw_json_key_open(j, key, '[');
     tw_json_number(j, a);
     tw_json_number(j, b);
     tw_json_close(j);
@@ -226,8 +224,7 @@ static void put_pair(tw_json *j, const char *key, double a, double b)
 static void put_stretches(tw_json *j, const tw_comparison_rows *c)
 {
     if (!c->stretch) return;
-    tw_json_key(j, "stretches");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "stretches", '[');
     for (int64_t i = 0; i < c->n_stretches; i++) {
         const tw_compared_stretch *s = &c->stretch[i];
         tw_json_open_line(j, '{');
@@ -249,13 +246,11 @@ void tw_compare_json(const tw_comparison_rows *c, FILE *out)
     tw_json_key_int(&j, "version", 1);
     put_document(&j, "a", c->doc[0]);
     put_document(&j, "b", c->doc[1]);
-    tw_json_key(&j, "remarks");
-    tw_json_open(&j, '[');
+    tw_json_key_open(&j, "remarks", '[');
     for (int i = 0; i < c->n_remarks; i++) tw_json_string(&j, c->remark[i]);
     tw_json_close(&j);
     put_stretches(&j, c);
-    tw_json_key(&j, "values");
-    tw_json_open(&j, '[');
+    tw_json_key_open(&j, "values", '[');
     for (int64_t i = 0; i < c->n_rows; i++) {
         const tw_difference *d = &c->row[i];
         tw_json_open_line(&j, '{');

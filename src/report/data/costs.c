@@ -59,8 +59,7 @@ static void put_line(const tw_network_plan *const *plan, int n, int s, FILE *out
 
 static void put_cores(const tw_network_plan *const *plan, int n, tw_json *j)
 {
-    tw_json_key(j, "cores");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "cores", '[');
     for (int i = 0; i < n; i++) {
         tw_json_open_line(j, '{');
         tw_json_key_string(j, "machine", plan[i]->machine->name);
@@ -108,8 +107,7 @@ static void put_json(const tw_network_plan *const *plan, int n, FILE *out)
     tw_json_key_int(&j, "version", 1);
     tw_json_key_string(&j, "network", plan[0]->network->file->path);
     put_cores(plan, n, &j);
-    tw_json_key(&j, "steps");
-    tw_json_open(&j, '[');
+    tw_json_key_open(&j, "steps", '[');
     for (int s = 0; s < plan[0]->network->lowered->graph.n_ops; s++) put_step(plan, n, s, &j);
     tw_json_close(&j);
     tw_json_close(&j);

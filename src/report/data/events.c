@@ -59,12 +59,10 @@ static int64_t tile_along(const tw_operand *operand, int axis, const int64_t *in
 
 static void write_tiles(tw_json *j, const tw_op *op, const subject *s)
 {
-    tw_json_key(j, "operands");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "operands", '[');
     for (int i = 0; i < s->n; i++) tw_json_string(j, op->operand[s->operand[i]].name);
     tw_json_close(j);
-    tw_json_key(j, "tiles");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "tiles", '[');
     for (int i = 0; i < s->n; i++) {
         const tw_operand *operand = &op->operand[s->operand[i]];
         tw_json_open(j, '[');
@@ -86,8 +84,7 @@ static void write_json(const writer *w, const tw_rowset *row, const tw_action *a
     tw_json_key_int(&j, "unit", a->unit);
     tw_json_key_string(&j, "op", tw_opcode_name(a->op));
     write_tiles(&j, op, &s);
-    tw_json_key(&j, "loops");
-    tw_json_open(&j, '{');
+    tw_json_key_open(&j, "loops", '{');
     for (int l = 0; l < op->n_loops; l++) tw_json_key_int(&j, op->loop[l].name, a->index[l]);
     tw_json_close(&j);
     tw_json_key_string(&j, "from", a->from);

@@ -5,17 +5,14 @@ void tw_json_head(tw_json *j, const char *schema, int version, const tw_model *m
 {
     tw_json_key_string(j, "schema", schema);
     tw_json_key_int(j, "version", version);
-    tw_json_key(j, "tool");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "tool", '{');
     tw_json_key_string(j, "name", "tilewright");
     tw_json_key_string(j, "version", tw_version());
     tw_json_close(j);
-    tw_json_key(j, "model");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "model", '{');
     tw_json_key_string(j, "name", model->name);
     tw_json_close(j);
-    tw_json_key(j, "machine");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "machine", '{');
     tw_json_key_string(j, "name", machine->name);
     tw_json_key_string(j, "unit", tw_unit_name(machine->unit));
     tw_json_key_string(j, "timing", tw_timing_name(machine->timing));
@@ -25,8 +22,7 @@ void tw_json_head(tw_json *j, const char *schema, int version, const tw_model *m
 
 void tw_json_loops(tw_json *j, const tw_op *op)
 {
-    tw_json_key(j, "loops");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "loops", '[');
     for (int l = 0; l < op->n_loops; l++) {
         tw_json_open_line(j, '{');
         tw_json_key_string(j, "name", op->loop[l].name);

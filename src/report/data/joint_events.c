@@ -54,8 +54,7 @@ static void write_json(const described *d, FILE *out)
     tw_json_key_string(&j, "op", tw_opcode_name(a->op));
     tw_json_key_string(&j, "tensor", d->tensor);
     tw_json_key_string(&j, "label", d->label);
-    tw_json_key(&j, "loops");
-    tw_json_open(&j, '{');
+    tw_json_key_open(&j, "loops", '{');
     for (int l = 0; l < d->driver->n_loops; l++) tw_json_key_int(&j, d->driver->loop[l].name, a->index[l]);
     tw_json_close(&j);
     tw_json_key_string(&j, "from", a->from);

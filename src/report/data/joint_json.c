@@ -6,25 +6,12 @@
 #include "plan/groupform.h"
 #include "report/facts/jointfacts.h"
 
-static void int_or_null(tw_json *j, const char *key, int64_t x, bool known)
-{
-    tw_json_key(j, key);
-    if (known)
-        tw_json_int(j, x);
-    else
-        tw_json_null(j);
-}
-
 static const char *engine_name(const tw_plan *plan, int engine)
 {
     return engine < 0 ? NULL : plan->joint->program->platform->engine[engine].name;
 }
 
-static void open_list(tw_json *j, const char *key)
-{
-    tw_json_key(j, key);
-    tw_json_open(j, '[');
-}
+static void open_list(tw_json *j, const char *key) { tw_json_key_open(j, key, '['); }
 
 /* ---- groups ---- */
 
@@ -36,8 +23,8 @@ static void write_cuts(const tw_nest *nest, tw_json *j)
         const tw_nest_cut *cut = &nest->map->cut[p];
         tw_json_open_line(j, '{');
         tw_json_key_string(j, "loop", driver->loop[cut->loop].name);
-        int_or_null(j, "count", cut->count, cut->count > 0);
-        int_or_null(j, "size", cut->size, cut->size > 0);
+        tw_json_key_int_or_null(j, "count", cut->count, cut->count > 0);
+        tw_json_key_int_or_null(j, "size", cut->size, cut->size > 0);
         tw_json_close(j);
     }
     tw_json_close(j);
@@ -65,8 +52,7 @@ static void write_facts(const tw_group_facts *f, tw_json *j)
     tw_json_key_int(j, "rescaled", f->rescaled);
     tw_json_key_int(j, "saved_bytes", f->saved_bytes);
     tw_json_key_int(j, "kept_bytes", f->kept_bytes);
-    tw_json_key(j, "even");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "even", '{');
     tw_json_key_int(j, "points", f->even_points);
     tw_json_key_int(j, "bytes", f->even_bytes);
     tw_json_close(j);
@@ -96,7 +82,7 @@ static void write_tensors(const tw_plan *plan, int g, int n, tw_json *j)
         tw_json_key_string(j, "maker", t.maker < 0 ? NULL : plan->joint->program->nest[g].op[t.maker].op->name);
         tw_json_key_bool(j, "inside", t.inside);
         tw_json_key_int(j, "elements", t.elems);
-        int_or_null(j, "elements_made", t.elems_made, t.maker >= 0);
+        tw_json_key_int_or_null(j, "elements_made", t.elems_made, t.maker >= 0);
         tw_json_key_int(j, "saved_bytes", t.saved_bytes);
         tw_json_key_int(j, "kept_bytes", t.kept_bytes);
         tw_json_close(j);
@@ -107,8 +93,7 @@ static void write_tensors(const tw_plan *plan, int g, int n, tw_json *j)
 static void write_needs(const tw_plan *plan, int g, tw_json *j)
 {
     const tw_platform *platform = plan->joint->program->platform;
-    tw_json_key(j, "needs");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "needs", '{');
     for (int m = 1; m < platform->n_memories; m++)
         tw_json_key_int(j, platform->memory[m].name, tw_group_needs(plan, g, m));
     tw_json_close(j);
@@ -120,8 +105,8 @@ static void write_gain(const tw_plan *plan, int g, tw_json *j)
     tw_group_gain gain = tw_group_gain_of(plan, g);
     tw_json_key_int(j, "cycles", gain.cycles);
     tw_json_key_int(j, "energy_fj", gain.energy_fj);
-    int_or_null(j, "layers_cycles", gain.layers_cycles, gain.layers_cycles >= 0);
-    int_or_null(j, "layers_energy_fj", gain.layers_energy_fj, gain.layers_energy_fj >= 0);
+    tw_json_key_int_or_null(j, "layers_cycles", gain.layers_cycles, gain.layers_cycles >= 0);
+    tw_json_key_int_or_null(j, "layers_energy_fj", gain.layers_energy_fj, gain.layers_energy_fj >= 0);
     if (!plan->joint->end) return;
     tw_arena *arena = tw_arena_new();
     const char *text = arena ? tw_group_end_text(plan, &plan->joint->end[g], arena) : NULL;
@@ -156,8 +141,7 @@ static void write_bottleneck(const tw_plan *plan, tw_json *j)
 {
     tw_joint_limit limit = tw_joint_limit_of(plan);
     tw_json_key_string(j, "bottleneck", tw_joint_limit_name(plan, &limit));
-    tw_json_key(j, "bound");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "bound", '{');
     tw_json_key_int(j, "ticks", 0);
     tw_json_key_int(j, "cycles", limit.cycles);
     tw_json_key_string(j, limit.port ? "port" : "engine", tw_joint_limit_name(plan, &limit));
@@ -176,22 +160,21 @@ static void write_search(const tw_plan *plan, tw_json *j)
     }
     tw_json_open_line(j, '{');
     tw_json_key_string(j, "measure", s->measure == TW_ENERGY ? "energy" : s->measure == TW_EDP ? "edp" : "latency");
-    int_or_null(j, "layers_cycles", s->apart.cycles, s->apart.cycles > 0);
-    int_or_null(j, "layers_energy_fj", s->apart.energy_fj, s->apart.cycles > 0);
+    tw_json_key_int_or_null(j, "layers_cycles", s->apart.cycles, s->apart.cycles > 0);
+    tw_json_key_int_or_null(j, "layers_energy_fj", s->apart.energy_fj, s->apart.cycles > 0);
     if (s->n_cores > 1) {
-        tw_json_key(j, "alone_cycles");
-        tw_json_open(j, '{');
+        tw_json_key_open(j, "alone_cycles", '{');
         for (int c = 0; c < s->n_cores; c++)
-            int_or_null(j, plan->joint->program->platform->core[c].name, s->alone[c], s->alone[c] > 0);
+            tw_json_key_int_or_null(j, plan->joint->program->platform->core[c].name, s->alone[c], s->alone[c] > 0);
         tw_json_close(j);
-        int_or_null(j, "equal_cycles", s->equal, s->equal > 0);
+        tw_json_key_int_or_null(j, "equal_cycles", s->equal, s->equal > 0);
         tw_json_key(j, "proven_mappings");
         if (s->space > 0)
             tw_json_number(j, s->space);
         else
             tw_json_null(j);
     }
-    int_or_null(j, "bound_cycles", s->bound, s->bound > 0);
+    tw_json_key_int_or_null(j, "bound_cycles", s->bound, s->bound > 0);
     tw_json_key_string(j, "bound_by", s->bound_by);
     tw_json_key_int(j, "simulations", s->n_simulated);
     tw_json_close(j);
@@ -228,7 +211,7 @@ static void write_port(const tw_plan *plan, int p, tw_json *j)
     tw_json_key_string(j, "name", port->name);
     if (port->memory >= 0) tw_json_key_string(j, "memory", platform->memory[port->memory].name);
     tw_json_key_int(j, "ways", port->ways);
-    int_or_null(j, "per_cycle", port->per_cycle, port->per_cycle > 0);
+    tw_json_key_int_or_null(j, "per_cycle", port->per_cycle, port->per_cycle > 0);
     tw_json_key_int(j, "busy_cycles", plan->joint->timeline.port_busy[p]);
     tw_json_key_int(j, "transfers", plan->joint->timeline.port_passed[p]);
     tw_json_key_int(j, "units", plan->joint->timeline.port_units[p]);
@@ -242,7 +225,7 @@ static void write_memory(const tw_plan *plan, int m, tw_json *j)
     const tw_memory_use *use = &plan->joint->memory[m];
     tw_json_open_line(j, '{');
     tw_json_key_string(j, "name", use->memory);
-    int_or_null(j, "size", use->size, use->size != TW_UNLIMITED);
+    tw_json_key_int_or_null(j, "size", use->size, use->size != TW_UNLIMITED);
     tw_json_key_int(j, "copies", plan->joint->program->platform->memory[m].lanes);
     tw_json_key_int(j, "slots", use->static_units);
     tw_json_key_int(j, "peak_live", use->peak_live);
@@ -250,46 +233,45 @@ static void write_memory(const tw_plan *plan, int m, tw_json *j)
 }
 
 /* The loops that stand still while it is held. */
-static void write_depth(const tw_plan *plan, const tw_stay *stay, int group, tw_json *j)
+static void write_depth(const tw_plan *plan, const tw_nest_hold *hold, int group, tw_json *j)
 {
     const tw_nest *nest = &plan->joint->program->nest[group];
     const tw_op *driver = nest->op[nest->n_ops - 1].op;
-    tw_json_key_int(j, "depth", stay->depth);
-    tw_json_key(j, "while");
-    tw_json_open_line(j, '[');
-    for (int p = 0; p < stay->depth; p++) tw_json_string(j, driver->loop[nest->map->cut[p].loop].name);
+    tw_json_key_int(j, "depth", hold->depth);
+    tw_json_key_open_line(j, "while", '[');
+    for (int p = 0; p < hold->depth; p++) tw_json_string(j, driver->loop[nest->map->cut[p].loop].name);
     tw_json_close(j);
 }
 
 static void write_hold(const tw_plan *plan, int s, tw_json *j)
 {
     static const char *const from[] = {
-        [TW_FROM_TENSOR] = "tensor", [TW_FROM_STAY] = "hold", [TW_FROM_OP] = "operator", [TW_FROM_GROUP] = "group"};
+        [TW_FROM_TENSOR] = "tensor", [TW_FROM_HOLD] = "hold", [TW_FROM_OP] = "operator", [TW_FROM_GROUP] = "group"};
     const tw_joint *program = plan->joint->program;
-    const tw_stay *stay = program->stay[s];
+    const tw_nest_hold *hold = program->hold[s];
     const tw_link_count *link = &plan->joint->timeline.link[s];
     const tw_pool_use *pool = &plan->joint->timeline.pool[s];
-    int group = tw_joint_group_of_stay(plan, s);
+    int group = tw_joint_group_of_hold(plan, s);
     tw_json_open_line(j, '{');
     tw_json_key_string(j, "group", program->nest[group].map->name);
-    tw_json_key_string(j, "tensor", plan->model->tensor[stay->tensor].name);
-    tw_json_key_string(j, "memory", program->platform->memory[stay->memory].name);
-    write_depth(plan, stay, group, j);
-    tw_json_key_bool(j, "by_sub_step", stay->by_sub);
-    tw_json_key_string(j, "slides", stay->slides ? tw_joint_slide_loop(plan, stay, group) : NULL);
-    tw_json_key_int(j, "ahead_units", stay->ahead);
-    tw_json_key_bool(j, "sums", stay->sums);
-    tw_json_key_bool(j, "resident", stay->stays || stay->from == TW_FROM_GROUP);
-    tw_json_key_string(j, "from", from[stay->from]);
-    tw_json_key_string(j, "mover", engine_name(plan, stay->engine));
-    tw_json_key_string(j, "drain", engine_name(plan, stay->drain));
-    tw_json_key_int(j, "slots", stay->slots);
-    tw_json_key_int(j, "slot_units", stay->size);
-    tw_json_key_int(j, "copies", stay->lanes);
+    tw_json_key_string(j, "tensor", plan->model->tensor[hold->tensor].name);
+    tw_json_key_string(j, "memory", program->platform->memory[hold->memory].name);
+    write_depth(plan, hold, group, j);
+    tw_json_key_bool(j, "by_sub_step", hold->by_sub);
+    tw_json_key_string(j, "slides", hold->slides ? tw_joint_slide_loop(plan, hold, group) : NULL);
+    tw_json_key_int(j, "ahead_units", hold->ahead);
+    tw_json_key_bool(j, "sums", hold->sums);
+    tw_json_key_bool(j, "resident", hold->stays || hold->from == TW_FROM_GROUP);
+    tw_json_key_string(j, "from", from[hold->from]);
+    tw_json_key_string(j, "mover", engine_name(plan, hold->engine));
+    tw_json_key_string(j, "drain", engine_name(plan, hold->drain));
+    tw_json_key_int(j, "slots", hold->slots);
+    tw_json_key_int(j, "slot_units", hold->size);
+    tw_json_key_int(j, "copies", hold->lanes);
     tw_json_key_int(j, "peak", pool->peak);
     tw_json_key_int(j, "start_cycle", plan->joint->timeline.life[s].lo);
     tw_json_key_int(j, "end_cycle", plan->joint->timeline.life[s].hi);
-    tw_json_key_int(j, "live_units", tw_stay_units(stay, pool->peak));
+    tw_json_key_int(j, "live_units", tw_nest_hold_units(hold, pool->peak));
     tw_json_key_int(j, "wait_cycles", pool->wait_cycles);
     tw_json_key_string(j, "engine", engine_name(plan, tw_joint_mover_of(plan, s)));
     tw_json_key_int(j, "transfers", link->transfers);
@@ -334,7 +316,7 @@ void tw_joint_json(const tw_plan *plan, tw_json *j)
     write_list(plan, "engines", program->platform->n_engines, write_engine, j);
     write_list(plan, "ports", program->platform->n_ports, write_port, j);
     write_list(plan, "memories", program->platform->n_memories, write_memory, j);
-    write_list(plan, "holds", program->n_stays, write_hold, j);
+    write_list(plan, "holds", program->n_holds, write_hold, j);
     write_list(plan, "buffers", program->n_buffers, write_buffer, j);
 }
 
@@ -351,11 +333,10 @@ static tw_status write_core_table(const tw_plan *plan, const tw_work *work, tw_j
     }
     tw_json_open(j, '{');
     for (int i = 0; i < plan->model->n_ops; i++) {
-        tw_json_key(j, plan->model->op[i].name);
-        tw_json_open_line(j, '{');
+        tw_json_key_open_line(j, plan->model->op[i].name, '{');
         for (int c = 0; c < platform->n_cores; c++) {
             int64_t own = cycles[(int64_t)i * platform->n_cores + c];
-            int_or_null(j, platform->core[c].name, own, own > 0);
+            tw_json_key_int_or_null(j, platform->core[c].name, own, own > 0);
         }
         tw_json_close(j);
     }

@@ -58,8 +58,7 @@ tw_status tw_losses_json(const tw_losses *losses, tw_arena *scratch, tw_json *j)
     tw_json_key_int(j, "busy", losses->busy);
     tw_json_key_int(j, "peak", losses->peak);
     for (int k = 0; k < TW_N_LOSSES; k++) tw_json_key_int(j, tw_loss_name((tw_loss_kind)k), losses->of[k]);
-    tw_json_key(j, "parts");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "parts", '[');
     for (int i = 0; i < losses->n; i++) TW_TRY(write_part(losses, &losses->part[i], scratch, j));
     tw_json_close(j);
     tw_json_close(j);
@@ -69,8 +68,7 @@ tw_status tw_losses_json(const tw_losses *losses, tw_arena *scratch, tw_json *j)
 static tw_status write_engines(const tw_plan *plan, tw_arena *scratch, tw_json *j)
 {
     const tw_platform *platform = plan->joint->program->platform;
-    tw_json_key(j, "engine_losses");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "engine_losses", '[');
     for (int e = 0; e < platform->n_engines; e++) {
         tw_losses losses;
         bool executes;

@@ -12,8 +12,7 @@ static void put_head(const tw_network_plan *plan, tw_json *j)
     tw_json_key_string(j, "schema", "tilewright.network");
     tw_json_key_int(j, "version", 1);
     tw_json_key_string(j, "network", sum.path);
-    tw_json_key(j, "machine");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "machine", '{');
     tw_json_key_string(j, "name", plan->machine->name);
     tw_json_key_string(j, "unit", tw_unit_name(plan->machine->unit));
     if (plan->machine->clock_mhz > 0) tw_json_key_int(j, "clock_mhz", plan->machine->clock_mhz);
@@ -28,8 +27,7 @@ static void put_head(const tw_network_plan *plan, tw_json *j)
 
 static void put_spaces(unsigned spaces, tw_json *j)
 {
-    tw_json_key(j, "bound_spaces");
-    tw_json_open_line(j, '[');
+    tw_json_key_open_line(j, "bound_spaces", '[');
     for (int i = 0; i < TW_N_SPACES; i++)
         if (spaces >> i & 1) tw_json_string(j, tw_space_word((tw_space_name)i));
     tw_json_close(j);
@@ -39,8 +37,7 @@ static tw_status put_totals(const tw_network_plan *plan, tw_arena *scratch, tw_j
 {
     tw_losses losses;
     const tw_network_totals *t = &plan->totals;
-    tw_json_key(j, "totals");
-    tw_json_open(j, '{');
+    tw_json_key_open(j, "totals", '{');
     tw_json_key_int(j, "cycles", t->cycles);
     tw_json_key_number(j, "bound", t->bound);
     put_spaces(tw_network_spaces(plan), j);
@@ -54,8 +51,7 @@ static tw_status put_totals(const tw_network_plan *plan, tw_arena *scratch, tw_j
     tw_json_key_int(j, "programs", t->n_programs);
     tw_json_key_int(j, "groups", t->n_groups);
     tw_json_key_int(j, "off_chip", tw_network_off_chip(plan));
-    tw_json_key(j, "layers");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "layers", '{');
     tw_json_key_int(j, "cycles", t->layers_cycles);
     tw_json_key_number(j, "bound", t->layers_bound);
     tw_json_key_int(j, "energy_fj", t->layers_energy_fj);
@@ -77,8 +73,7 @@ static tw_status put_totals(const tw_network_plan *plan, tw_arena *scratch, tw_j
 /* Steps that are one program each. */
 static tw_status put_programs(const tw_network_plan *plan, tw_arena *scratch, tw_json *j)
 {
-    tw_json_key(j, "programs");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "programs", '[');
     for (int i = 0; i < plan->n_parts; i++) {
         const tw_network_part *part = &plan->part[i];
         if (!part->plan) continue;
@@ -98,8 +93,7 @@ static tw_status put_programs(const tw_network_plan *plan, tw_arena *scratch, tw
 
 static void put_lists(const tw_network *net, tw_json *j)
 {
-    tw_json_key(j, "undescribed");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "undescribed", '[');
     for (int i = 0; i < net->lowered->n_undescribed; i++) {
         tw_json_open_line(j, '{');
         tw_json_key_string(j, "op", net->lowered->undescribed[i].op);
@@ -108,8 +102,7 @@ static void put_lists(const tw_network *net, tw_json *j)
         tw_json_close(j);
     }
     tw_json_close(j);
-    tw_json_key(j, "folded");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "folded", '[');
     for (int i = 0; i < net->lowered->n_folds; i++) {
         tw_json_open_line(j, '{');
         tw_json_key_string(j, "node", net->lowered->fold[i].node);
@@ -118,19 +111,16 @@ static void put_lists(const tw_network *net, tw_json *j)
         tw_json_close(j);
     }
     tw_json_close(j);
-    tw_json_key(j, "constants");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "constants", '{');
     tw_json_key_int(j, "nodes", net->lowered->n_constant_nodes);
     tw_json_key_int(j, "steps", net->lowered->constants.n_ops);
     tw_json_key_int(j, "values", net->lowered->n_constants);
     tw_json_key_int(j, "bytes", net->lowered->constant_bytes);
-    tw_json_key(j, "too_large");
-    tw_json_open_line(j, '[');
+    tw_json_key_open_line(j, "too_large", '[');
     for (int i = 0; i < net->lowered->n_too_large; i++) tw_json_string(j, net->lowered->too_large[i]);
     tw_json_close(j);
     tw_json_close(j);
-    tw_json_key(j, "stale_shapes");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "stale_shapes", '[');
     for (int i = 0; i < net->shapes->n_stale; i++) tw_json_string(j, net->shapes->stale[i]);
     tw_json_close(j);
 }
@@ -152,8 +142,7 @@ static void put_tile(const tw_plan *plan, int level, tw_json *j)
 
 static void put_memories(const tw_plan *plan, tw_json *j)
 {
-    tw_json_key(j, "memories");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "memories", '[');
     for (int m = 1; m < plan->machine->n_memories; m++) {
         tw_json_open_line(j, '{');
         tw_json_key_string(j, "memory", plan->machine->memory[m].name);
@@ -187,8 +176,7 @@ static tw_status put_costs(const tw_network_row *row, tw_arena *scratch, tw_json
 
 static void put_verdict(const tw_step_verdict *v, tw_json *j)
 {
-    tw_json_key(j, "verdict");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "verdict", '{');
     tw_json_key_bool(j, "executed", v->executed);
     tw_json_key_bool(j, "compared", v->compared);
     tw_json_key_bool(j, "equal", v->equal);
@@ -227,8 +215,7 @@ static tw_status put_step(const tw_network_plan *plan, int s, const tw_step_verd
 static tw_status put_steps(const tw_network_plan *plan, const tw_network_verdict *verdict, tw_arena *scratch,
                            tw_json *j)
 {
-    tw_json_key(j, "steps");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "steps", '[');
     for (int s = 0; s < plan->network->lowered->graph.n_ops; s++)
         TW_TRY(put_step(plan, s, verdict && verdict->step ? &verdict->step[s] : NULL, scratch, j));
     tw_json_close(j);
@@ -254,8 +241,7 @@ static void put_tensor(const tw_tensor_place *t, tw_json *j)
 
 static void put_memory(const tw_network_memory *m, tw_json *j)
 {
-    tw_json_key(j, "tensors");
-    tw_json_open(j, '{');
+    tw_json_key_open(j, "tensors", '{');
     tw_json_key_string(j, "memory", m->memory);
     tw_json_key_int(j, "peak_bytes", m->peak_bytes);
     tw_json_key_int(j, "least_bytes", m->least_bytes);
@@ -268,8 +254,7 @@ static void put_memory(const tw_network_memory *m, tw_json *j)
         tw_json_key_int(j, "on_chip_peak", m->on_chip_peak);
         tw_json_key_int(j, "saved", m->saved_bytes);
     }
-    tw_json_key(j, "places");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "places", '[');
     for (int i = 0; i < m->n_tensors; i++) put_tensor(&m->tensor[i], j);
     tw_json_close(j);
     tw_json_close(j);
@@ -279,14 +264,12 @@ static void put_memory(const tw_network_memory *m, tw_json *j)
 static void put_remedies(const tw_network_plan *plan, const tw_network_document *document, tw_json *j)
 {
     if (!document->remedy) return;
-    tw_json_key(j, "remedies");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "remedies", '[');
     for (int i = 0; i < document->n_remedies; i++) {
         const tw_network_remedy *remedy = &document->remedy[i];
         tw_json_open_line(j, '{');
         tw_report_remedy_json(&remedy->all, j);
-        tw_json_key(j, "layers");
-        tw_json_open(j, '{');
+        tw_json_key_open(j, "layers", '{');
         for (int k = 0; k < remedy->n_layers; k++)
             tw_json_key_number(j, plan->network->layer[k]->name, remedy->layer[k]);
         tw_json_close(j);

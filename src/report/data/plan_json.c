@@ -27,8 +27,7 @@ enum { SCHEMA_VERSION = 1 };
 
 static void write_summary(tw_json *j, const tw_summary *s, bool energy)
 {
-    tw_json_key(j, "summary");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "summary", '{');
     tw_json_key_int(j, "ticks", s->ticks);
     tw_json_key_int(j, "cycles", s->cycles);
     tw_json_key_int(j, "executions", s->execs);
@@ -77,8 +76,7 @@ static void write_bound(tw_json *j, const tw_op_plan *plan, const time_use *w)
 {
     const tw_engine *engine = plan->program.machine->engine;
     tw_json_key_string(j, "bottleneck", engine[w->bottleneck].name);
-    tw_json_key(j, "bound");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "bound", '{');
     tw_json_key_int(j, "ticks", w->bound.ticks);
     tw_json_key_int(j, "cycles", w->bound.cycles);
     tw_json_key_string(j, "engine", engine[w->bound.engine].name);
@@ -105,8 +103,7 @@ static void write_engine(tw_json *j, const tw_machine *machine, const tw_engine 
 static void write_engines(tw_json *j, const tw_op_plan *plan, const time_use *w)
 {
     const tw_machine *machine = plan->program.machine;
-    tw_json_key(j, "engines");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "engines", '[');
     for (int e = 0; e < machine->n_engines; e++) {
         const tw_engine_use *use = &plan->timeline.engine[e];
         tw_json_open_line(j, '{');
@@ -126,8 +123,7 @@ static void write_engines(tw_json *j, const tw_op_plan *plan, const time_use *w)
 
 static void write_operands(tw_json *j, const tw_model *model, const tw_op *op)
 {
-    tw_json_key(j, "operands");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "operands", '[');
     for (int o = 0; o < op->n_operands; o++) {
         const tw_operand *operand = &op->operand[o];
         const tw_tensor *tensor = &model->tensor[operand->tensor];
@@ -136,8 +132,7 @@ static void write_operands(tw_json *j, const tw_model *model, const tw_op *op)
         tw_json_key_string(j, "tensor", tensor->name);
         tw_json_key_string(j, "dtype", tw_dtype_name(tensor->dtype));
         tw_json_key_bool(j, "output", o == tw_op_output(op));
-        tw_json_key(j, "shape");
-        tw_json_open_line(j, '[');
+        tw_json_key_open_line(j, "shape", '[');
         for (int a = 0; a < operand->n_axes; a++) tw_json_int(j, operand->axis[a].extent);
         tw_json_close(j);
         tw_json_close(j);
@@ -147,8 +142,7 @@ static void write_operands(tw_json *j, const tw_model *model, const tw_op *op)
 
 static void write_links(tw_json *j, const tw_op_plan *plan)
 {
-    tw_json_key(j, "links");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "links", '[');
     for (int m = 1; m < plan->program.machine->n_memories; m++)
         for (int o = 0; o < plan->program.op->n_operands; o++) {
             const tw_link_use *use = &plan->link[m][o];
@@ -172,27 +166,17 @@ static void write_links(tw_json *j, const tw_op_plan *plan)
     tw_json_close(j);
 }
 
-static void int_or_null(tw_json *j, const char *key, int64_t x, bool known)
-{
-    tw_json_key(j, key);
-    if (known)
-        tw_json_int(j, x);
-    else
-        tw_json_null(j);
-}
-
 static void write_memories(tw_json *j, const tw_op_plan *plan, const time_use *w)
 {
-    tw_json_key(j, "memories");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "memories", '[');
     for (int m = 0; m < plan->program.machine->n_memories; m++) {
         const tw_memory_use *use = &plan->memory[m];
         tw_json_open_line(j, '{');
         tw_json_key_string(j, "name", use->memory);
-        int_or_null(j, "size", use->size, use->size != TW_UNLIMITED);
+        tw_json_key_int_or_null(j, "size", use->size, use->size != TW_UNLIMITED);
         tw_json_key_int(j, "slots", use->static_units);
         tw_json_key_int(j, "peak_live", use->peak_live);
-        int_or_null(j, "peak_tick", w->peak_tick[m], w->peak_tick[m] >= 0);
+        tw_json_key_int_or_null(j, "peak_tick", w->peak_tick[m], w->peak_tick[m] >= 0);
         tw_json_close(j);
     }
     tw_json_close(j);
@@ -202,18 +186,15 @@ static void write_memories(tw_json *j, const tw_op_plan *plan, const time_use *w
 
 static void write_tiles(tw_json *j, const tw_program *p, const tw_cuts *cuts, int level)
 {
-    tw_json_key(j, "tiles");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "tiles", '{');
     for (int l = 0; l < p->op->n_loops; l++) {
-        tw_json_key(j, p->op->loop[l].name);
-        tw_json_open_line(j, '{');
+        tw_json_key_open_line(j, p->op->loop[l].name, '{');
         tw_json_key_int(j, "count", cuts->level[level].count[l]);
         tw_json_key_int(j, "largest", cuts->level[level].largest[l]);
         tw_json_close(j);
     }
     tw_json_close(j);
-    tw_json_key(j, "order");
-    tw_json_open_line(j, '[');
+    tw_json_key_open_line(j, "order", '[');
     for (int i = 0; i < p->op->n_loops; i++) tw_json_string(j, p->op->loop[p->tiled[level].map->order[i]].name);
     tw_json_close(j);
     tw_json_key_string(j, "cut", tw_cut_name(p->tiled[level].map->cut));
@@ -224,16 +205,14 @@ static void write_mapping(tw_json *j, const tw_program *p)
 {
     tw_cuts cuts = tw_cuts_of(p);
     int level = 0;
-    tw_json_key(j, "mapping");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "mapping", '[');
     for (int i = 0; i < p->map->n_levels; i++) {
         const tw_level_map *map = &p->map->level[i];
         tw_json_open(j, '{');
         tw_json_key_string(j, "memory", p->machine->memory[map->memory].name);
         tw_json_key_bool(j, "pass", map->pass);
         if (!map->pass) write_tiles(j, p, &cuts, level++);
-        tw_json_key(j, "buffers");
-        tw_json_open_line(j, '{');
+        tw_json_key_open_line(j, "buffers", '{');
         for (int o = 0; o < p->op->n_operands; o++)
             if (p->stop[map->memory][o].here)
                 tw_json_key_int(j, p->op->operand[o].name, p->layout.count[map->memory][o]);
@@ -245,8 +224,7 @@ static void write_mapping(tw_json *j, const tw_program *p)
 
 static void write_layout(tw_json *j, const tw_program *p)
 {
-    tw_json_key(j, "layout");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "layout", '[');
     for (int b = 0; b < p->layout.n_buffers; b++) {
         const tw_buffer *buffer = &p->layout.buffer[b];
         tw_json_open_line(j, '{');
@@ -286,7 +264,7 @@ static void write_verdict(tw_json *j, const tw_verdict *v)
     bool_or_null(j, "equal", v->equal, v->executed);
     tw_json_key_int(j, "rows", v->rows);
     tw_json_key_int(j, "instructions", v->instructions);
-    int_or_null(j, "elements", v->elements, v->executed);
+    tw_json_key_int_or_null(j, "elements", v->elements, v->executed);
     tw_json_key_string(j, "reference", v->reference);
     tw_json_key_string(j, "first_fault", v->first_fault);
     if (v->stopped) tw_json_key_bool(j, "stopped", true);
@@ -313,13 +291,11 @@ static void write_action(tw_json *j, const tw_action *a)
     tw_json_key_string(j, "engine", a->engine);
     tw_json_key_string(j, "operand", a->operand);
     tw_json_key_int(j, "slot", a->slot);
-    tw_json_key(j, "tile");
-    tw_json_open_line(j, '[');
+    tw_json_key_open_line(j, "tile", '[');
     for (int i = 0; i < a->n_tile; i++) tw_json_int(j, a->tile[i]);
     tw_json_close(j);
     if (a->n_sources > 0) {
-        tw_json_key(j, "sources");
-        tw_json_open_line(j, '[');
+        tw_json_key_open_line(j, "sources", '[');
         for (int i = 0; i < a->n_sources; i++) tw_json_int(j, a->source[i]);
         tw_json_close(j);
     }
@@ -388,8 +364,7 @@ static tw_status write_rows(tw_json *j, const tw_op_plan *plan, const tw_print_o
 {
     row_writer w = {.j = j, .program = &plan->program, .scratch = scratch, .ticks = ticks_of(options)};
     tw_timeline again;
-    tw_json_key(j, "rows");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "rows", '[');
     tw_status status = tw_timeline_walk(&plan->program, &(tw_row_sink){write_row, NULL, &w}, scratch, diag, &again);
     tw_json_close(j);
     return w.done ? TW_OK : status;
@@ -412,8 +387,7 @@ static tw_status write_joint_rows(tw_json *j, const tw_plan *plan, const tw_prin
 {
     tw_arena *scratch = tw_arena_new(), *own = tw_arena_new(); /* the walk's, and the writer's */
     row_writer w = {.j = j, .joint = plan, .scratch = own, .ticks = ticks_of(options)};
-    tw_json_key(j, "rows");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "rows", '[');
     tw_status status =
         scratch && own ? tw_joint_walk(plan, &(tw_row_sink){write_row, NULL, &w}, scratch, diag) : TW_ERR_NOMEM;
     tw_json_close(j);
@@ -459,8 +433,7 @@ static tw_status write_op(tw_json *j, const tw_plan *all, int op, const tw_verdi
 
 static void write_placements(tw_json *j, const tw_plan *plan)
 {
-    tw_json_key(j, "placement");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "placement", '[');
     for (int i = 0; i < plan->n_placings; i++) {
         tw_json_open(j, '{');
         tw_placement_json(&plan->placement[i], plan->model, j);
@@ -482,8 +455,7 @@ tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, 
     tw_json_open(&j, '{');
     write_head(&j, plan);
     TW_TRY(tw_plan_losses_json(plan, scratch, &j));
-    tw_json_key(&j, "ops");
-    tw_json_open(&j, '[');
+    tw_json_key_open(&j, "ops", '[');
     for (int i = 0; i < plan->model->n_ops; i++) {
         if (plan->joint) {
             write_joint_op(&j, plan, i, verdict ? verdict[i] : NULL);

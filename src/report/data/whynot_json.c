@@ -41,11 +41,7 @@ static tw_status write_edit(tw_json *j, const tw_why_not *why, const tw_edit *ed
     tw_json_key_string(j, "memory", edit->memory);
     tw_json_key_int(j, "needs", edit->height);
     tw_json_key_int(j, "capacity", edit->capacity);
-    tw_json_key(j, "cycles");
-    if (edit->cycles > 0)
-        tw_json_int(j, edit->cycles);
-    else
-        tw_json_null(j);
+    tw_json_key_int_or_null(j, "cycles", edit->cycles, edit->cycles > 0);
     tw_json_key_string(j, "policy", edit->policy);
     tw_json_key_string(j, "mapping", mapping.bytes);
     tw_json_close(j);
@@ -56,8 +52,7 @@ static tw_status write_edit(tw_json *j, const tw_why_not *why, const tw_edit *ed
 
 static tw_status write_edits(tw_json *j, const tw_why_not *why, const char *key, const tw_edit *edit, int n)
 {
-    tw_json_key(j, key);
-    tw_json_open(j, '[');
+    tw_json_key_open(j, key, '[');
     for (int i = 0; i < n; i++) TW_TRY(write_edit(j, why, &edit[i]));
     tw_json_close(j);
     return TW_OK;
@@ -66,12 +61,10 @@ static tw_status write_edits(tw_json *j, const tw_why_not *why, const char *key,
 static tw_status write_group(tw_json *j, const tw_why_not *why, const tw_group_why *group)
 {
     tw_json_open(j, '{');
-    tw_json_key(j, "ops");
-    tw_json_open_line(j, '[');
+    tw_json_key_open_line(j, "ops", '[');
     for (int i = 0; i < group->n_ops; i++) tw_json_string(j, why->model->op[group->first_op + i].name);
     tw_json_close(j);
-    tw_json_key(j, "memories");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "memories", '[');
     for (int i = 0; i < group->n_memories; i++) write_shortage(j, why, &group->memory[i]);
     tw_json_close(j);
     TW_TRY(write_edits(j, why, "changes", group->edit, group->n_edits));
@@ -92,8 +85,7 @@ tw_status tw_report_whynot_json(const tw_why_not *why, tw_diag *diag, FILE *out)
     tw_json j = {.out = out, .pretty = true};
     tw_json_open(&j, '{');
     write_head(&j, why);
-    tw_json_key(&j, "groups");
-    tw_json_open(&j, '[');
+    tw_json_key_open(&j, "groups", '[');
     for (int i = 0; i < why->n_groups; i++) TW_TRY(write_group(&j, why, &why->group[i]));
     tw_json_close(&j);
     tw_json_close(&j);

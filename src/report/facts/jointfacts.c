@@ -89,26 +89,26 @@ static int loops_of(const tw_nest *nest, int depth, int loop[TW_MAX_LOOPS])
     return n;
 }
 
-const char *tw_joint_slide_loop(const tw_plan *plan, const tw_stay *stay, int group)
+const char *tw_joint_slide_loop(const tw_plan *plan, const tw_nest_hold *hold, int group)
 {
     const tw_nest *nest = &plan->joint->program->nest[group];
-    return nest->op[nest->n_ops - 1].op->loop[nest->map->cut[stay->depth - 1].loop].name;
+    return nest->op[nest->n_ops - 1].op->loop[nest->map->cut[hold->depth - 1].loop].name;
 }
 
-void tw_joint_kept_print(const tw_plan *plan, const tw_stay *stay, int group, tw_text *out)
+void tw_joint_kept_print(const tw_plan *plan, const tw_nest_hold *hold, int group, tw_text *out)
 {
     const tw_nest *nest = &plan->joint->program->nest[group];
     const tw_op *driver = nest->op[nest->n_ops - 1].op;
-    int loop[TW_MAX_LOOPS], n = loops_of(nest, stay->depth, loop);
-    if (stay->stays || stay->from == TW_FROM_GROUP)
+    int loop[TW_MAX_LOOPS], n = loops_of(nest, hold->depth, loop);
+    if (hold->stays || hold->from == TW_FROM_GROUP)
         tw_text_printf(out, "resident");
-    else if (stay->slides)
-        tw_text_printf(out, "slides along %s", tw_joint_slide_loop(plan, stay, group));
-    else if (stay->by_sub)
+    else if (hold->slides)
+        tw_text_printf(out, "slides along %s", tw_joint_slide_loop(plan, hold, group));
+    else if (hold->by_sub)
         tw_text_printf(out, "for a part of a step");
     else if (n == 0)
         tw_text_printf(out, "all along");
-    else if (stay->depth == nest->n_places)
+    else if (hold->depth == nest->n_places)
         tw_text_printf(out, "for a step");
     else {
         for (int i = 0; i < n; i++) tw_text_printf(out, "%s%s", i ? ", " : "while ", driver->loop[loop[i]].name);
@@ -116,23 +116,23 @@ void tw_joint_kept_print(const tw_plan *plan, const tw_stay *stay, int group, tw
     }
 }
 
-int tw_joint_group_of_stay(const tw_plan *plan, int stay)
+int tw_joint_group_of_hold(const tw_plan *plan, int hold)
 {
     const tw_joint *program = plan->joint->program;
     int g = 0;
-    for (; stay >= program->nest[g].n_stays; g++) stay -= program->nest[g].n_stays;
+    for (; hold >= program->nest[g].n_holds; g++) hold -= program->nest[g].n_holds;
     return g;
 }
 
-int tw_joint_mover_of(const tw_plan *plan, int stay)
+int tw_joint_mover_of(const tw_plan *plan, int hold)
 {
-    const tw_nest *nest = &plan->joint->program->nest[tw_joint_group_of_stay(plan, stay)];
-    const tw_stay *s = plan->joint->program->stay[stay];
+    const tw_nest *nest = &plan->joint->program->nest[tw_joint_group_of_hold(plan, hold)];
+    const tw_nest_hold *s = plan->joint->program->hold[hold];
     if (s->engine >= 0 && s->inwards) return s->engine;
     if (s->drain >= 0) return s->drain;
-    for (int i = 0; i < nest->n_stays; i++) {
-        const tw_stay *next = &nest->stay[i];
-        if (next->from == TW_FROM_STAY && &nest->stay[next->source] == s && !next->inwards) return next->engine;
+    for (int i = 0; i < nest->n_holds; i++) {
+        const tw_nest_hold *next = &nest->hold[i];
+        if (next->from == TW_FROM_HOLD && &nest->hold[next->source] == s && !next->inwards) return next->engine;
     }
     return -1;
 }
@@ -144,9 +144,9 @@ const char *tw_joint_label(const tw_plan *plan, const tw_instr *in, char *text)
     const tw_joint *program = plan->joint->program;
     const tw_nest *nest = &program->nest[in->group];
     bool moves = in->op == TW_LOAD || in->op == TW_STORE;
-    const tw_stay *stay = moves ? program->stay[in->link] : NULL;
-    int loop[TW_MAX_LOOPS], n = loops_of(nest, moves ? stay->depth : nest->n_places, loop);
-    const char *name = moves ? plan->model->tensor[stay->tensor].name : nest->op[in->which].op->name;
+    const tw_nest_hold *hold = moves ? program->hold[in->link] : NULL;
+    int loop[TW_MAX_LOOPS], n = loops_of(nest, moves ? hold->depth : nest->n_places, loop);
+    const char *name = moves ? plan->model->tensor[hold->tensor].name : nest->op[in->which].op->name;
     int used = snprintf(text, TW_JOINT_LABEL, "%.80s", name);
     for (int i = 0; i < n && used < TW_JOINT_LABEL; i++)
         used +=
@@ -160,7 +160,7 @@ int tw_joint_label_depth(const tw_plan *plan, const tw_instr *in)
     const tw_nest *nest = &plan->joint->program->nest[in->group];
     bool moves = in->op == TW_LOAD || in->op == TW_STORE;
     int loop[TW_MAX_LOOPS];
-    return loops_of(nest, moves ? plan->joint->program->stay[in->link]->depth : nest->n_places, loop);
+    return loops_of(nest, moves ? plan->joint->program->hold[in->link]->depth : nest->n_places, loop);
 }
 
 int tw_joint_cut_loops(const tw_plan *plan, int group, int loop[TW_MAX_LOOPS])

@@ -25,13 +25,13 @@ int64_t tw_joint_compute_energy(const tw_plan *plan, int engine);
 /* From the first execution of the group to the end of the last. */
 tw_span tw_joint_group_span(const tw_plan *plan, int group);
 /* "while m, n stand still", "for a step", "for a part of a step", "all along". */
-void tw_joint_kept_print(const tw_plan *plan, const tw_stay *stay, int group, tw_text *out);
-/* The loop of the group's driver along which the window of a stay slides that does. */
-const char *tw_joint_slide_loop(const tw_plan *plan, const tw_stay *stay, int group);
-/* The engine that makes the transfers which a stay counts: loads into it, stores out of it; -1: there are none. */
-int tw_joint_mover_of(const tw_plan *plan, int stay);
-/* The group that a stay belongs to. */
-int tw_joint_group_of_stay(const tw_plan *plan, int stay);
+void tw_joint_kept_print(const tw_plan *plan, const tw_nest_hold *hold, int group, tw_text *out);
+/* The loop of the group's driver along which the window of a hold slides that does. */
+const char *tw_joint_slide_loop(const tw_plan *plan, const tw_nest_hold *hold, int group);
+/* The engine that makes the transfers which a hold counts: loads into it, stores out of it; -1: there are none. */
+int tw_joint_mover_of(const tw_plan *plan, int hold);
+/* The group that a hold belongs to. */
+int tw_joint_group_of_hold(const tw_plan *plan, int hold);
 
 enum { TW_JOINT_LABEL = 256 };
 /* "mid[2,1]": a tensor, or an operator that runs, with the tiles of the group's cuts that it is for; of what is held longer, of

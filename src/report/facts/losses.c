@@ -462,11 +462,11 @@ static runs runs_of_nest(const tw_plan *plan, int g, int k)
 }
 
 /* Who makes it wait: who brings the data, or takes what is in the buffer. */
-static tw_loss wait_of_stay(const tw_plan *plan, int stay, tw_wait why)
+static tw_loss wait_of_hold(const tw_plan *plan, int hold, tw_wait why)
 {
     const tw_joint *program = plan->joint->program;
-    const tw_stay *s = program->stay[stay];
-    int by = why == TW_WAIT_DATA && s->engine >= 0 ? s->engine : tw_joint_mover_of(plan, stay);
+    const tw_nest_hold *s = program->hold[hold];
+    int by = why == TW_WAIT_DATA && s->engine >= 0 ? s->engine : tw_joint_mover_of(plan, hold);
     return (tw_loss){.kind = TW_LOSS_WAIT,
                      .why = why,
                      .memory = program->platform->memory[s->memory].name,
@@ -477,16 +477,16 @@ static tw_loss wait_of_stay(const tw_plan *plan, int stay, tw_wait why)
 static void climb_groups(ladder *l, const tw_plan *plan, int engine)
 {
     const tw_joint_timeline *t = &plan->joint->timeline;
-    int n = plan->joint->program->n_stays;
+    int n = plan->joint->program->n_holds;
     const int64_t *data = t->no_data + (int64_t)engine * n, *credit = t->no_credit + (int64_t)engine * n;
     tw_loss start = {0};
-    if (t->first_wait[engine] >= 0) start = wait_of_stay(plan, t->first_wait[engine], TW_WAIT_DATA);
+    if (t->first_wait[engine] >= 0) start = wait_of_hold(plan, t->first_wait[engine], TW_WAIT_DATA);
     start.kind = TW_LOSS_START;
     climb_cycles(l, t->idle[engine].lead, start);
     climb_cycles(l, t->idle[engine].tail, (tw_loss){.kind = TW_LOSS_END});
     for (int s = 0; s < n; s++) {
-        if (data[s] > 0) climb_cycles(l, data[s], wait_of_stay(plan, s, TW_WAIT_DATA));
-        if (credit[s] > 0) climb_cycles(l, credit[s], wait_of_stay(plan, s, TW_WAIT_CREDIT));
+        if (data[s] > 0) climb_cycles(l, data[s], wait_of_hold(plan, s, TW_WAIT_DATA));
+        if (credit[s] > 0) climb_cycles(l, credit[s], wait_of_hold(plan, s, TW_WAIT_CREDIT));
     }
 }
 
@@ -524,7 +524,7 @@ tw_status tw_losses_of_engine(const tw_plan *plan, int engine, tw_arena *arena, 
     ladder l = {.out = out};
     TW_ALLOC(arena, r, most);
     TW_ALLOC(arena, needed, most);
-    TW_ALLOC(arena, l.part, FEW_PARTS * (most + 1) + 2 * program->n_stays);
+    TW_ALLOC(arena, l.part, FEW_PARTS * (most + 1) + 2 * program->n_holds);
     for (int g = 0; g < program->n_nests; g++)
         for (int k = 0; k < program->nest[g].n_ops; k++) {
             if (program->nest[g].op[k].engine != engine || t->op[g][k].execs == 0) continue;

@@ -176,17 +176,12 @@ static tw_status put_plan(page *p, share of, const tw_plan *plan, const tw_verdi
     return TW_OK;
 }
 
-static void put_no_costs(page *p)
-{
-    tw_json_key(&p->j, "costs");
-    tw_json_null(&p->j);
-}
+static void put_no_costs(page *p) { tw_json_key_null(&p->j, "costs"); }
 
 static void put_no_network(page *p)
 {
     tw_json_close(&p->j);
-    tw_json_key(&p->j, "network");
-    tw_json_null(&p->j);
+    tw_json_key_null(&p->j, "network");
     put_no_costs(p);
 }
 
@@ -323,8 +318,7 @@ static void put_given(page *p, const char *name, const char *doc)
     tw_json_key_int(&p->j, "layer", -1);
     tw_json_key(&p->j, "doc");
     tw_json_raw(&p->j, doc, strlen(doc));
-    tw_json_key(&p->j, "trace");
-    tw_json_null(&p->j);
+    tw_json_key_null(&p->j, "trace");
     tw_json_close(&p->j);
 }
 

@@ -17,12 +17,6 @@ typedef struct axis {
     bool exact; /* no two values share a grid line */
 } axis;
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static double share(const axis *a, int k)
 {
     double range = (double)a->value[a->n - 1] - (double)a->value[0];
@@ -66,7 +60,7 @@ static tw_status axis_of(const tw_map_box *box, int n, bool time, int64_t extra,
     }
     if (!time) out->value[m++] = 0;
     if (extra >= 0) out->value[m++] = extra;
-    qsort(out->value, (size_t)m, sizeof *out->value, by_value);
+    qsort(out->value, (size_t)m, sizeof *out->value, tw_by_int64);
     for (int k = 0; k < m; k++)
         if (out->n == 0 || out->value[out->n - 1] != out->value[k]) out->value[out->n++] = out->value[k];
     return TW_OK;

@@ -386,7 +386,7 @@ static int tensor_or_operator(const void *user, const tw_rowset *row)
     const joint_cast *c = user;
     const tw_instr *in = &row->event[0].instr;
     const tw_group_op *op = &c->joint->nest[in->group].map->op[in->which];
-    if (in->op == TW_LOAD || in->op == TW_STORE) return c->thing[c->joint->stay[in->link]->tensor];
+    if (in->op == TW_LOAD || in->op == TW_STORE) return c->thing[c->joint->hold[in->link]->tensor];
     if (c->joint->model->n_ops == 1) return TW_GANTT_RUNS;
     return FIRST_OPERATOR + (int)tw_min(op->op, DIGITS);
 }
@@ -407,8 +407,8 @@ tw_status tw_gantt_cast_of_joint(const tw_plan *plan, tw_arena *arena, tw_gantt_
     for (int e = 0; e < platform->n_engines; e++)
         engine[e] = (tw_gantt_engine){platform->engine[e].name, tw_max(platform->engine[e].is.count, 1)};
     for (int t = 0; t < plan->model->n_tensors; t++) cast->thing[t] = OTHER_TENSORS;
-    for (int s = 0; s < joint->n_stays; s++) {
-        int t = joint->stay[s]->tensor;
+    for (int s = 0; s < joint->n_holds; s++) {
+        int t = joint->hold[s]->tensor;
         if (cast->thing[t] != OTHER_TENSORS || n == LETTERS) continue;
         thing[n] = (tw_gantt_thing){plan->model->tensor[t].name, (char)('a' + n), tw_style_of_operand(n)};
         cast->thing[t] = n++;

@@ -57,8 +57,7 @@ static void json_links(tw_injection_printer *p)
 {
     tw_json *j = &p->json;
     const tw_op *op = p->op->program.op;
-    tw_json_key(j, "links");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "links", '[');
     for (int o = 0; o < tw_op_output(op); o++)
         for (int m = 1; m < p->plan->machine->n_memories; m++) {
             const tw_residency *residency = residency_of(p, m, o);
@@ -68,11 +67,7 @@ static void json_links(tw_injection_printer *p)
             tw_json_key_string(j, "from", memory_name(p, residency->outer));
             tw_json_key_string(j, "to", memory_name(p, m));
             tw_json_key_string(j, "engine", filler_name(p, m, o));
-            tw_json_key(j, "slots_needed");
-            if (p->plain)
-                tw_json_null(j);
-            else
-                tw_json_int(j, p->sum->slots[m][o]);
+            tw_json_key_int_or_null(j, "slots_needed", p->sum->slots[m][o], !p->plain);
             tw_json_key_int(j, "slots", p->op->timeline.pool[m][residency->pool].slots);
             tw_json_key_string(j, "pool", op->operand[residency->pool].name);
             tw_json_close(j);
@@ -85,8 +80,7 @@ static void json_buffers(tw_injection_printer *p)
 {
     tw_json *j = &p->json;
     const tw_op *op = p->op->program.op;
-    tw_json_key(j, "buffers");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "buffers", '[');
     for (int m = 1; m < p->plan->machine->n_memories && !p->plain; m++)
         for (int o = 0; o < op->n_operands; o++) {
             const tw_residency *residency = residency_of(p, m, o);
@@ -107,13 +101,11 @@ static void json_summary(tw_injection_printer *p)
 {
     tw_json *j = &p->json;
     const tw_injection_summary *s = p->sum;
-    tw_json_key(j, "summary");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "summary", '{');
     tw_json_key_int(j, "steps", s->steps);
     tw_json_key_int(j, "prologue", s->prologue);
     tw_json_key_int(j, "last_compute", s->last_compute);
-    tw_json_key(j, "period");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "period", '{');
     tw_json_key_int(j, "num", s->period_num);
     tw_json_key_int(j, "den", s->period_den);
     tw_json_close(j);
@@ -142,13 +134,11 @@ static void json_row(tw_injection_printer *p, const tw_injection_row *row)
     const tw_op *op = p->op->program.op;
     tw_json_open_line(j, '{');
     tw_json_key_int(j, "step", row->step);
-    tw_json_key(j, "loops");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "loops", '{');
     for (int l = 0; l < op->n_loops; l++) tw_json_key_int(j, op->loop[l].name, row->index[l]);
     tw_json_close(j);
     tw_json_key_int(j, "compute", row->compute);
-    tw_json_key(j, "transfers");
-    tw_json_open_line(j, '[');
+    tw_json_key_open_line(j, "transfers", '[');
     for (int o = 0; o < tw_op_output(op); o++)
         for (int m = 1; m < p->plan->machine->n_memories; m++)
             if (residency_of(p, m, o)->here) json_transfer(j, &row->link[m][o]);

@@ -559,20 +559,20 @@ static tw_status print_memories(const tw_plan *plan, tw_line *line, tw_arena *ar
 static tw_status add_hold(const tw_plan *plan, int s, tw_table *table, tw_arena *arena)
 {
     enum { TENSOR, MEMORY, HELD, BUFFERS, SIZE, TRANSFERS, UNITS, MOVER };
-    const tw_stay *stay = plan->joint->program->stay[s];
+    const tw_nest_hold *hold = plan->joint->program->hold[s];
     const tw_link_count *link = &plan->joint->timeline.link[s];
     int mover = tw_joint_mover_of(plan, s);
     tw_text held = {0};
-    tw_joint_kept_print(plan, stay, tw_joint_group_of_stay(plan, s), &held);
+    tw_joint_kept_print(plan, hold, tw_joint_group_of_hold(plan, s), &held);
     const char *text = held.failed ? NULL : tw_arena_strndup(arena, held.bytes, held.len);
     tw_text_release(&held);
     if (!text) return TW_ERR_NOMEM;
     tw_table_row(table, TW_PLAIN);
-    tw_table_printf(table, TENSOR, "%.16s", plan->model->tensor[stay->tensor].name);
-    tw_table_printf(table, MEMORY, "%.14s", platform_of(plan)->memory[stay->memory].name);
+    tw_table_printf(table, TENSOR, "%.16s", plan->model->tensor[hold->tensor].name);
+    tw_table_printf(table, MEMORY, "%.14s", platform_of(plan)->memory[hold->memory].name);
     tw_table_printf(table, HELD, "%.26s", text);
-    tw_table_number(table, BUFFERS, stay->slots);
-    tw_table_number(table, SIZE, stay->size);
+    tw_table_number(table, BUFFERS, hold->slots);
+    tw_table_number(table, SIZE, hold->size);
     tw_table_number(table, TRANSFERS, link->transfers);
     tw_table_number(table, UNITS, link->units);
     tw_table_printf(table, MOVER, "%.14s", mover >= 0 ? platform_of(plan)->engine[mover].name : "-");
@@ -587,7 +587,7 @@ static tw_status print_holds(const tw_plan *plan, tw_line *line, tw_arena *arena
     tw_table_init(&table, title, TW_COUNT(title), 3, arena);
     table.tail = true;
     table.once = true;
-    for (int s = 0; s < plan->joint->program->n_stays; s++) TW_TRY(add_hold(plan, s, &table, arena));
+    for (int s = 0; s < plan->joint->program->n_holds; s++) TW_TRY(add_hold(plan, s, &table, arena));
     return end_table(&table, line);
 }
 

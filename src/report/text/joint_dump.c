@@ -25,25 +25,25 @@ void tw_joint_layout_print(const tw_plan *plan, tw_text *out)
     }
 }
 
-static void print_source(const tw_plan *plan, const tw_nest *nest, const tw_stay *stay, tw_text *out)
+static void print_source(const tw_plan *plan, const tw_nest *nest, const tw_nest_hold *hold, tw_text *out)
 {
-    if (stay->from == TW_FROM_TENSOR) tw_text_printf(out, " from %s", memory_name(plan, 0));
-    if (stay->from == TW_FROM_STAY)
-        tw_text_printf(out, " from %s", memory_name(plan, nest->stay[stay->source].memory));
-    if (stay->from == TW_FROM_OP) tw_text_printf(out, " made by %s", nest->op[stay->source].op->name);
-    if (stay->from == TW_FROM_GROUP) tw_text_printf(out, " made by another group");
-    if (stay->engine >= 0) tw_text_printf(out, " by %s", engine_name(plan, stay->engine));
-    if (stay->drain >= 0) tw_text_printf(out, " drained by %s", engine_name(plan, stay->drain));
+    if (hold->from == TW_FROM_TENSOR) tw_text_printf(out, " from %s", memory_name(plan, 0));
+    if (hold->from == TW_FROM_HOLD)
+        tw_text_printf(out, " from %s", memory_name(plan, nest->hold[hold->source].memory));
+    if (hold->from == TW_FROM_OP) tw_text_printf(out, " made by %s", nest->op[hold->source].op->name);
+    if (hold->from == TW_FROM_GROUP) tw_text_printf(out, " made by another group");
+    if (hold->engine >= 0) tw_text_printf(out, " by %s", engine_name(plan, hold->engine));
+    if (hold->drain >= 0) tw_text_printf(out, " drained by %s", engine_name(plan, hold->drain));
 }
 
-static void print_stay(const tw_plan *plan, const tw_nest *nest, const tw_stay *stay, tw_text *out)
+static void print_hold(const tw_plan *plan, const tw_nest *nest, const tw_nest_hold *hold, tw_text *out)
 {
-    tw_text_printf(out, "  %s in %s, ", plan->model->tensor[stay->tensor].name, memory_name(plan, stay->memory));
-    tw_joint_kept_print(plan, stay, nest->group, out);
-    print_source(plan, nest, stay, out);
-    tw_text_printf(out, ": %" PRId64 " of %" PRId64, stay->slots, stay->size);
-    if (stay->lanes > 1) tw_text_printf(out, " in %d lanes", stay->lanes);
-    tw_text_printf(out, "%s\n", stay->sums ? ", sums" : "");
+    tw_text_printf(out, "  %s in %s, ", plan->model->tensor[hold->tensor].name, memory_name(plan, hold->memory));
+    tw_joint_kept_print(plan, hold, nest->group, out);
+    print_source(plan, nest, hold, out);
+    tw_text_printf(out, ": %" PRId64 " of %" PRId64, hold->slots, hold->size);
+    if (hold->lanes > 1) tw_text_printf(out, " in %d lanes", hold->lanes);
+    tw_text_printf(out, "%s\n", hold->sums ? ", sums" : "");
 }
 
 void tw_joint_program_print(const tw_plan *plan, tw_text *out)
@@ -56,7 +56,7 @@ void tw_joint_program_print(const tw_plan *plan, tw_text *out)
             tw_text_printf(out, "%s %s on %s", k ? "," : "", nest->op[k].op->name,
                            engine_name(plan, nest->op[k].engine));
         tw_text_printf(out, "\n");
-        for (int s = 0; s < nest->n_stays; s++) print_stay(plan, nest, &nest->stay[s], out);
+        for (int s = 0; s < nest->n_holds; s++) print_hold(plan, nest, &nest->hold[s], out);
     }
 }
 

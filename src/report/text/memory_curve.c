@@ -18,11 +18,11 @@ static int64_t units_at(const tw_plan *plan, int memory, int64_t cycle)
 {
     const tw_joint *program = plan->joint->program;
     int64_t sum = 0;
-    for (int s = 0; s < program->n_stays; s++) {
+    for (int s = 0; s < program->n_holds; s++) {
         tw_span life = plan->joint->timeline.life[s];
         int64_t peak = plan->joint->timeline.pool[s].peak;
-        if (program->stay[s]->memory == memory && life.lo <= cycle && cycle < tw_max(life.hi, life.lo + 1))
-            sum += tw_stay_units(program->stay[s], peak);
+        if (program->hold[s]->memory == memory && life.lo <= cycle && cycle < tw_max(life.hi, life.lo + 1))
+            sum += tw_nest_hold_units(program->hold[s], peak);
     }
     return sum;
 }
@@ -40,9 +40,9 @@ static curve curve_of(const tw_plan *plan, int memory)
     const tw_joint *program = plan->joint->program;
     curve c = {.peak = -1};
     for (int i = 0; i < COLUMNS; i++) raise_to(&c, i, units_at(plan, memory, plan->sum.cycles * i / COLUMNS));
-    for (int s = 0; s < program->n_stays; s++) {
+    for (int s = 0; s < program->n_holds; s++) {
         int64_t at = plan->joint->timeline.life[s].lo;
-        if (program->stay[s]->memory != memory || plan->joint->timeline.pool[s].peak == 0) continue;
+        if (program->hold[s]->memory != memory || plan->joint->timeline.pool[s].peak == 0) continue;
         int64_t units = units_at(plan, memory, at);
         raise_to(&c, column_of(plan, at), units);
         if (units > c.peak || (units == c.peak && at < c.peak_cycle)) c.peak = units, c.peak_cycle = at;

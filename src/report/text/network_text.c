@@ -26,18 +26,12 @@ typedef struct page {
 
 /* ---- the facts ---- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
 
 static void put_heading(page *p)
 {
     tw_network_summary sum = tw_network_summary_of(p->net);
-    int at = tw_line_put(&p->line, 0, TW_BOLD, base_name(sum.path));
+    int at = tw_line_put(&p->line, 0, TW_BOLD, tw_base_name(sum.path));
     at = tw_line_printf(&p->line, at, TW_BOLD, " on %s", p->plan->machine->name);
     tw_line_printf(&p->line, at, TW_PLAIN, "  %d node%s", sum.n_nodes, plural(sum.n_nodes));
     tw_line_end(&p->line);

@@ -132,34 +132,19 @@ void tw_packtext_json(const char *name, const tw_packfile *file, const tw_packed
     tw_json_open(&j, '{');
     tw_json_key_string(&j, "file", name);
     tw_json_key_string(&j, "verdict", verdict[p->verdict]);
-    tw_json_key(&j, "capacity");
-    if (p->capacity == TW_UNLIMITED)
-        tw_json_null(&j);
-    else
-        tw_json_int(&j, p->capacity);
-    tw_json_key(&j, "height");
-    if (p->height < 0)
-        tw_json_null(&j);
-    else
-        tw_json_int(&j, p->height);
-    tw_json_key(&j, "bound");
-    if (p->bound == TW_UNLIMITED)
-        tw_json_null(&j);
-    else
-        tw_json_int(&j, p->bound);
+    tw_json_key_int_or_null(&j, "capacity", p->capacity, p->capacity != TW_UNLIMITED);
+    tw_json_key_int_or_null(&j, "height", p->height, p->height >= 0);
+    tw_json_key_int_or_null(&j, "bound", p->bound, p->bound != TW_UNLIMITED);
     tw_json_key_bool(&j, "minimal", p->verdict == TW_PACK_FITS && p->height == p->bound);
     tw_json_key_int(&j, "load", p->load);
-    tw_json_key(&j, "clique");
-    tw_json_open(&j, '{');
+    tw_json_key_open(&j, "clique", '{');
     tw_json_key_int(&j, "lower", p->peak_lower);
     tw_json_key_int(&j, "upper", p->peak_upper);
-    tw_json_key(&j, "buffers");
-    tw_json_open_line(&j, '[');
+    tw_json_key_open_line(&j, "buffers", '[');
     for (int k = 0; k < p->n_clique; k++) tw_json_string(&j, file->id[p->clique[k]]);
     tw_json_close(&j);
     tw_json_close(&j);
-    tw_json_key(&j, "search");
-    tw_json_open_line(&j, '{');
+    tw_json_key_open_line(&j, "search", '{');
     tw_json_key_int(&j, "nodes", p->counts.nodes);
     tw_json_key_int(&j, "runs", p->counts.runs);
     tw_json_key_int(&j, "over_load", p->counts.over_load);
@@ -169,8 +154,7 @@ void tw_packtext_json(const char *name, const tw_packfile *file, const tw_packed
     tw_json_key_int(&j, "jumps", p->counts.jumps);
     tw_json_key_bool(&j, "limited", p->counts.limited);
     tw_json_close(&j);
-    tw_json_key(&j, "buffers");
-    tw_json_open(&j, '[');
+    tw_json_key_open(&j, "buffers", '[');
     for (int i = 0; i < file->n; i++) {
         tw_json_open_line(&j, '{');
         tw_json_key_string(&j, "id", file->id[i]);

@@ -248,8 +248,7 @@ static void write_block(tw_json *j, const tw_block_use *block)
 static void write_policy(tw_json *j, const tw_placement_use *use, const char *policy, int64_t height)
 {
     int64_t optimum = use->proven ? use->lifetime : use->least;
-    tw_json_key(j, policy);
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, policy, '{');
     tw_json_key_int(j, "height", height);
     tw_json_key_int(j, "waste", height - optimum);
     tw_json_key_number(j, "waste_share", height > 0 ? (double)(height - optimum) / (double)height : 0);
@@ -259,20 +258,14 @@ static void write_policy(tw_json *j, const tw_placement_use *use, const char *po
 void tw_placement_json(const tw_placement_use *use, const tw_model *model, tw_json *j)
 {
     tw_json_key_string(j, "memory", use->memory);
-    tw_json_key(j, "ops");
-    tw_json_open_line(j, '[');
+    tw_json_key_open_line(j, "ops", '[');
     for (int i = 0; i < use->n_ops; i++) tw_json_string(j, model->op[use->first_op + i].name);
     tw_json_close(j);
     tw_json_key_string(j, "policy", use->policy);
-    tw_json_key(j, "capacity");
-    if (use->capacity == TW_UNLIMITED)
-        tw_json_null(j);
-    else
-        tw_json_int(j, use->capacity);
+    tw_json_key_int_or_null(j, "capacity", use->capacity, use->capacity != TW_UNLIMITED);
     tw_json_key_int(j, "align", use->align);
     tw_json_key_int(j, "height", use->height);
-    tw_json_key(j, "policies");
-    tw_json_open(j, '{');
+    tw_json_key_open(j, "policies", '{');
     write_policy(j, use, "slots", use->slots);
     write_policy(j, use, "bump", use->bump);
     write_policy(j, use, "lifetime", use->lifetime);
@@ -284,8 +277,7 @@ void tw_placement_json(const tw_placement_use *use, const tw_model *model, tw_js
     tw_json_key_int(j, "fragmentation", use->height - use->live);
     tw_json_key_int(j, "commands", use->n_commands);
     tw_json_key_bool(j, "coarse", use->coarse);
-    tw_json_key(j, "lots");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "lots", '[');
     for (int i = 0; i < use->n_blocks; i++) write_block(j, &use->block[i]);
     tw_json_close(j);
 }

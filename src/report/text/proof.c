@@ -433,8 +433,7 @@ static const char *ending_word(tw_ending ending)
 
 static void write_objectives(const tw_search_record *r, tw_json *j)
 {
-    tw_json_key(j, "objectives");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "objectives", '[');
     for (int i = 0; i < r->n_objectives; i++) {
         tw_json_open_line(j, '{');
         tw_json_key_string(j, "measure", measure_word(r->objective[i].measure));
@@ -494,8 +493,7 @@ void tw_search_json(const tw_op_plan *plan, tw_json *j)
     tw_json_key_bool(j, "space_limited", r->limited);
     tw_json_key_number(j, "space_points", r->n_space);
     tw_json_key_int(j, "nodes", r->n_nodes);
-    tw_json_key(j, "closed");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "closed", '{');
     for (int b = 0; b < TW_N_BOUNDS; b++) tw_json_key_int(j, tw_closer_name((tw_closer)b), r->closed[b]);
     tw_json_close(j);
     tw_json_key_string(j, "ending", ending_word(r->ending));
@@ -509,15 +507,13 @@ tw_status tw_front_json(const tw_plan *plan, int op, tw_json *j)
 {
     int n = tw_plan_n_front(plan, op);
     if (n == 0) return TW_OK;
-    tw_json_key(j, "front");
-    tw_json_open(j, '[');
+    tw_json_key_open(j, "front", '[');
     for (int k = 0; k < n; k++) {
         const tw_front_point *point = tw_plan_front(plan, op, k);
         tw_text mapping = {0};
         tw_mapping_print(point->mapping, plan->model, plan->machine, &mapping);
         tw_json_open(j, '{');
-        tw_json_key(j, "values");
-        tw_json_open_line(j, '[');
+        tw_json_key_open_line(j, "values", '[');
         for (int i = 0; i < plan->op[op].search.n_objectives; i++) tw_json_number(j, point->value[i]);
         tw_json_close(j);
         tw_json_key_string(j, "mapping", mapping.bytes);

@@ -217,8 +217,7 @@ static void put_number(tw_json *j, const char *key, bool is_there, double x)
         tw_json_key_number(j, key, x);
         return;
     }
-    tw_json_key(j, key);
-    tw_json_null(j);
+    tw_json_key_null(j, key);
 }
 
 void tw_report_remedy_json(const tw_remedy *remedy, tw_json *j)
@@ -229,8 +228,7 @@ void tw_report_remedy_json(const tw_remedy *remedy, tw_json *j)
     tw_json_key_string(j, "change", remedy->change);
     tw_json_key_bool(j, "tried", !remedy->untried);
     if (remedy->untried) {
-        tw_json_key(j, "feasible");
-        tw_json_null(j);
+        tw_json_key_null(j, "feasible");
     } else {
         tw_json_key_bool(j, "feasible", remedy->feasible);
     }

@@ -46,8 +46,7 @@ static void put_metadata(tw_json *j, int tid, const char *what, const char *name
 {
     open_event(j, "M", tid);
     tw_json_key_string(j, "name", what);
-    tw_json_key(j, "args");
-    tw_json_open_line(j, '{');
+    tw_json_key_open_line(j, "args", '{');
     if (name)
         tw_json_key_string(j, "name", name);
     else
@@ -87,8 +86,7 @@ static tw_status take_slice(void *user, const tw_slice *slice)
     tw_json_key_string(j, "name", slice->name);
     tw_json_key_string(j, "cat", slice->category);
     if (slice->amount) {
-        tw_json_key(j, "args");
-        tw_json_open_line(j, '{');
+        tw_json_key_open_line(j, "args", '{');
         tw_json_key_int(j, slice->amount, slice->work);
         tw_json_close(j);
     }

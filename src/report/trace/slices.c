@@ -42,7 +42,7 @@ typedef struct slicer {
     int64_t op_start, op_end;
     int *reserved, *in_flight;                     /* counters per memory and per engine */
     int credits[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* of this operator's pools, -1: none */
-    int *stay_credits;                             /* of groups: per stay                */
+    int *hold_credits;                             /* of groups: per hold                */
     int64_t n_pools, pool_room;
     named_counter *pool;
     const char **category; /* per verb, from, to; NULL: not used so far */
@@ -203,7 +203,7 @@ static tw_status hold(slicer *s, int buffer, int64_t cycle, int64_t amount)
 {
     int n;
     const tw_buffer *b = &tw_hardware_buffers(s->plan, s->op, &n)[buffer];
-    int credits = s->plan->joint ? s->stay_credits[b->pool] : s->credits[b->memory][b->operand];
+    int credits = s->plan->joint ? s->hold_credits[b->pool] : s->credits[b->memory][b->operand];
     if (credits >= 0) TW_TRY(change(s, credits, cycle, -amount));
     return change(s, s->reserved[b->memory], cycle, amount * b->size);
 }
@@ -327,26 +327,26 @@ static tw_status begin_pools(slicer *s, const tw_op_plan *op, int64_t start)
 }
 
 /* Every hold has its buffers to itself. */
-static tw_status begin_stays(slicer *s, int64_t start)
+static tw_status begin_holds(slicer *s, int64_t start)
 {
     const tw_joint *joint = s->plan->joint->program;
-    TW_ALLOC(s->arena, s->stay_credits, joint->n_stays);
-    for (int i = 0; i < joint->n_stays; i++) {
-        const tw_stay *stay = joint->stay[i];
+    TW_ALLOC(s->arena, s->hold_credits, joint->n_holds);
+    for (int i = 0; i < joint->n_holds; i++) {
+        const tw_nest_hold *hold = joint->hold[i];
         const char *name =
-            tw_arena_printf(s->arena, "%.80s in %.60s free", s->plan->model->tensor[stay->tensor].name,
-                            joint->platform->memory[stay->memory].name);
+            tw_arena_printf(s->arena, "%.80s in %.60s free", s->plan->model->tensor[hold->tensor].name,
+                            joint->platform->memory[hold->memory].name);
         if (!name) return TW_ERR_NOMEM;
-        TW_TRY(announce(s, name, "buffers", &s->stay_credits[i]));
-        TW_TRY(change(s, s->stay_credits[i], start, stay->slots));
+        TW_TRY(announce(s, name, "buffers", &s->hold_credits[i]));
+        TW_TRY(change(s, s->hold_credits[i], start, hold->slots));
     }
     return TW_OK;
 }
 
-static tw_status end_stays(slicer *s, int64_t end)
+static tw_status end_holds(slicer *s, int64_t end)
 {
     const tw_joint *joint = s->plan->joint->program;
-    for (int i = 0; i < joint->n_stays; i++) TW_TRY(change(s, s->stay_credits[i], end, -joint->stay[i]->slots));
+    for (int i = 0; i < joint->n_holds; i++) TW_TRY(change(s, s->hold_credits[i], end, -joint->hold[i]->slots));
     return TW_OK;
 }
 
@@ -370,7 +370,7 @@ static tw_status begin_op(void *user, int op, int64_t start)
         s->loads_to_come[e] = use->loads;
     }
     for (int i = 0; i < s->counters.n; i++) TW_TRY(change(s, i, start, 0));
-    return s->plan->joint ? begin_stays(s, start) : begin_pools(s, plan, start);
+    return s->plan->joint ? begin_holds(s, start) : begin_pools(s, plan, start);
 }
 
 static tw_status end_pools(slicer *s, const tw_op_plan *op, int64_t end)
@@ -404,7 +404,7 @@ static tw_status end_op(void *user, int op, int64_t end)
     int n_buffers;
     tw_hardware_buffers(s->plan, op, &n_buffers);
     for (int b = 0; b < n_buffers; b++) TW_TRY(give_buffer(s, b, end));
-    TW_TRY(s->plan->joint ? end_stays(s, end) : end_pools(s, &s->plan->op[op], end));
+    TW_TRY(s->plan->joint ? end_holds(s, end) : end_pools(s, &s->plan->op[op], end));
     TW_TRY(tw_counters_settle(&s->counters, end));
     if (s->plan->joint) return show_groups(s);
     tw_slice all = {.track = OPERATORS,
