@@ -26,6 +26,8 @@ int bench_table(double times, const char *tiles);
 int bench_rate(void);
 /* Networks whole, each as a row. */
 int bench_networks(void);
+/* A network of one attention head into an open file; false: it could not be written. */
+bool bench_write_attention(int file);
 /* The number after "key":, 0 when there is none. */
 int64_t bench_json_number(const char *line, const char *key);
 /* A machine with one scratchpad of so many bytes, for traffic into it. */

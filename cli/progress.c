@@ -71,6 +71,7 @@ static void print_line(const progress *p, const tw_progress *now, FILE *out)
     fputs(", bound ", out);
     print_number(now->bound, out);
     if (now->found) fprintf(out, ", gap %.2f %%", 100 * now->gap);
+    if (now->space) fprintf(out, ", space '%s'", now->space);
 }
 
 static void draw(progress *p, const char *line)

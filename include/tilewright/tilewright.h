@@ -236,7 +236,8 @@ typedef struct tw_progress {
     double best, bound, gap; /* of the first objective; gap 0..1              */
     double seconds;
     int64_t nodes, simulated;
-    double share; /* of the work or of the time that it may take at most, 0..1; 0: neither is limited */
+    double share;      /* of the work or of the time that it may take at most, 0..1; 0: neither is limited */
+    const char *space; /* that the bound is about: "all", "windows", ...; NULL: there is no search     */
 } tw_progress;
 
 typedef struct tw_limits tw_limits; /* a mapping file that leaves parts open */

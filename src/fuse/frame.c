@@ -175,6 +175,19 @@ static void list_loops(tw_segment_frame *f)
     }
 }
 
+/* Tiles of this memory can be cut again further inside. */
+static int find_outer(const tw_segment_frame *f)
+{
+    int inside = f->platform->n_memories, outer = 0;
+    for (int i = 0; i < f->n_tensors; i++)
+        for (int m = 0; m < f->tensor[i].n_memories; m++)
+            if (f->tensor[i].part == TW_STAYS_INSIDE) inside = (int)tw_min(inside, f->tensor[i].memory[m]);
+    for (int i = 0; i < f->n_tensors; i++)
+        for (int m = 0; m + 1 < f->tensor[i].n_memories; m++)
+            if (f->tensor[i].memory[m] < inside) outer = (int)tw_max(outer, f->tensor[i].memory[m]);
+    return outer;
+}
+
 static void find_sizes(tw_segment_frame *f)
 {
     for (int i = 0; i < f->n_tensors; i++) {
@@ -183,6 +196,7 @@ static void find_sizes(tw_segment_frame *f)
         h->whole = tw_machine_units(f->machine, tensor->dtype, tw_tensor_elems(tensor));
         for (int m = 0; m < h->n_memories; m++) f->level = (int)tw_max(f->level, h->memory[m]);
     }
+    f->outer = find_outer(f);
 }
 
 tw_status tw_frame_of(const tw_frame_facts *facts, const tw_segment *segment, tw_arena *arena,

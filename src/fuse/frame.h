@@ -51,6 +51,7 @@ typedef struct tw_segment_frame {
     tw_frame_tensor tensor[TW_FRAME_TENSORS];
     int n_loops, loop[TW_MAX_LOOPS]; /* of the driver that may be cut, those first that make most of it smaller */
     int level;                       /* the memory of the platform whose level cuts */
+    int outer; /* the last memory that is further outside than all that is made and read in the segment, and than where something from it is read; 0: none is */
 } tw_segment_frame;
 
 static inline const tw_op *tw_frame_driver(const tw_segment_frame *f)

@@ -25,12 +25,13 @@ typedef struct choice { /* of one segment */
     bool alone;         /* it is of the operator as it is alone */
 } choice;
 
-/* What the segment before made is resident, what goes out is; an older tensor is (1 + its number, see fuse.old); windows slide. */
-typedef choice choices[2][2][1 + MOST_OLD][2];
+/* What the segment before made is resident, what goes out is; an older tensor is (1 + its number, see fuse.old); windows slide; tiles are of two levels. */
+typedef choice choices[2][2][1 + MOST_OLD][2][2];
 
 typedef struct fuse {
     const tw_fuse_request *asked;
     int n;                               /* operators */
+    bool nests;                          /* tiles may be of two levels on the machine */
     choices (*choice)[TW_MAX_GROUP_OPS]; /* from operator i on, so many + 1 */
     tw_model alone;                      /* operators as they are alone */
     tw_frame_facts facts;
@@ -46,12 +47,12 @@ typedef struct fuse {
 
 typedef struct link { /* a segment of a path */
     int first, n;
-    bool in, out, keeps;
+    bool in, out, keeps, nests;
     int old; /* 1 + number of the older tensor that is resident when it begins, 0: none is */
 } link;
 
 typedef struct allowed { /* of a path */
-    bool seams, slides, skips;
+    bool seams, slides, skips, nests;
 } allowed;
 
 typedef struct path {
@@ -147,7 +148,7 @@ static tw_status settle_wishes(fuse *f)
         const tw_limits *limits = f->asked->limits;
         const tw_group_map *wish = &limits->groups.group[g];
         if (tw_group_is_open(wish)) continue;
-        choice *c = &f->choice[wish->op[0].op][wish->n_ops - 1][0][0][0][0];
+        choice *c = &f->choice[wish->op[0].op][wish->n_ops - 1][0][0][0][0][0];
         bool alone = limits->alone && limits->alone[g] && f->asked->alone;
         TW_TRY(try_group(f, alone ? &f->alone : f->asked->model, wish, c));
         if (!c->possible) *c = (choice){.possible = true, .simulated = true, .group = *wish, .alone = alone};
@@ -160,7 +161,7 @@ static int find_blocked(const fuse *f)
 {
     for (int g = 0; g < n_wishes(f); g++) {
         const tw_group_map *wish = &f->asked->limits->groups.group[g];
-        const choice *all = &f->choice[wish->op[0].op][wish->n_ops - 1][0][0][0][0];
+        const choice *all = &f->choice[wish->op[0].op][wish->n_ops - 1][0][0][0][0][0];
         bool any = !tw_group_is_open(wish);
         for (size_t k = 0; k < sizeof(choices) / sizeof *all && !any; k++) any = all[k].possible;
         if (!any) return g;
@@ -234,7 +235,7 @@ static int stays_on(const fuse *f, const link *l)
 static bool is_link(const fuse *f, const link *l)
 {
     if ((l->in && !may_stay(f, l->first - 1)) || (l->out && !may_stay(f, l->first + l->n - 1))) return false;
-    if (l->old > 0 && f->old[l->first][l->old - 1] < 0) return false;
+    if ((l->old > 0 && f->old[l->first][l->old - 1] < 0) || (l->nests && (!f->nests || l->old > 0))) return false;
     return stays_on(f, l) >= 0;
 }
 
@@ -274,19 +275,20 @@ static tw_seams seams_of(const fuse *f, const link *l, const tw_segment_frame *f
 static bool next_link(const fuse *f, link *l)
 {
     do {
-        int k = l->in | l->out << 1 | l->keeps << 2 | l->old << 3;
-        if (++k >= 8 * (1 + MOST_OLD)) return false;
+        int k = l->in | l->out << 1 | l->keeps << 2 | l->nests << 3 | l->old << 4;
+        if (++k >= 16 * (1 + MOST_OLD)) return false;
         l->in = k & 1;
         l->out = k >> 1 & 1;
         l->keeps = k >> 2 & 1;
-        l->old = k >> 3;
+        l->nests = k >> 3 & 1;
+        l->old = k >> 4;
     } while (!is_link(f, l));
     return true;
 }
 
 static choice *choice_of(const fuse *f, const link *l)
 {
-    return &f->choice[l->first][l->n - 1][l->in][l->out][l->old][l->keeps];
+    return &f->choice[l->first][l->n - 1][l->in][l->out][l->old][l->keeps][l->nests];
 }
 
 /* ---- all segments of all drivers ---- */
@@ -316,8 +318,10 @@ static tw_status open_segment(opener *o, int end, int n, tw_drive *drive)
     link l = {.first = end - n, .n = n};
     do {
         tw_tilings *list = &drive->list[n - 1][drive->n_lists[n - 1]++];
-        *list =
-            (tw_tilings){.seams = seams_of(o->f, &l, drive->frame[n - 1]), .keeps = l.keeps, .most = MOST_TRIED};
+        *list = (tw_tilings){.seams = seams_of(o->f, &l, drive->frame[n - 1]),
+                             .keeps = l.keeps,
+                             .nests = l.nests,
+                             .most = MOST_TRIED};
         TW_ALLOC(o->arena, list->tiling, MOST_TRIED + 1);
     } while (next_link(o->f, &l));
     return TW_OK;
@@ -350,7 +354,7 @@ static tw_status open_drive(opener *o, int end)
 {
     tw_drive drive = {.n = (int)tw_min(TW_MAX_GROUP_OPS, end)};
     for (int n = 1; n <= drive.n; n++) TW_TRY(open_segment(o, end, n, &drive));
-    tw_tilings_find(o->tiler, &drive);
+    TW_TRY(tw_tilings_find(o->tiler, &drive));
     take_tilings(o->f, end, &drive);
     return TW_OK;
 }
@@ -385,13 +389,14 @@ static tw_status open_all(fuse *f)
 }
 
 /* Settles what a segment takes between groups that store and load. */
-static tw_status settle(fuse *f, int i, int n, bool keeps)
+static tw_status settle(fuse *f, const link *l)
 {
-    choice *c = &f->choice[i][n - 1][0][0][0][keeps];
+    int i = l->first, n = l->n;
+    choice *c = choice_of(f, l);
     bool any = c->possible;
     if (!is_searched(f, i, n)) return TW_OK;
     c->possible = false;
-    if (n == 1 && !keeps) TW_TRY(try_single(f, i, c));
+    if (n == 1 && !l->keeps && !l->nests) TW_TRY(try_single(f, i, c));
     for (int t = 0; t < c->n_tilings && any; t++) {
         tw_group_map group;
         TW_TRY(tw_tiling_group(c->frame, &c->tiling[t], f->arena, &group));
@@ -434,7 +439,7 @@ static void reach_all(const fuse *f, stops *node, int j, allowed may)
         link l = {.first = j - n, .n = n};
         do {
             if ((l.in || l.out) && !may.seams) continue;
-            if ((l.keeps && !may.slides) || (skips(f, &l) && !may.skips)) continue;
+            if ((l.keeps && !may.slides) || (skips(f, &l) && !may.skips) || (l.nests && !may.nests)) continue;
             reach(f, node, &l);
         } while (next_link(f, &l));
     }
@@ -476,7 +481,7 @@ static tw_status find_path(fuse *f, allowed may, path *out)
         changed = false;
         for (int k = 0; k < out->n; k++) {
             if (choice_of(f, &out->link[k])->simulated) continue;
-            TW_TRY(settle(f, out->link[k].first, out->link[k].n, out->link[k].keeps));
+            TW_TRY(settle(f, &out->link[k]));
             changed = true;
         }
     }
@@ -615,32 +620,47 @@ static tw_status find_with(fuse *f, allowed may, tw_fused *best)
     path p;
     tw_mapping mapping;
     const tw_model *model;
-    bool better, any_slides = false, any_skips = false;
+    bool better, any_slides = false, any_skips = false, any_nests = false;
     TW_TRY(find_path(f, may, &p));
     for (int k = 0; k < p.n; k++) {
         any_slides |= p.link[k].keeps;
         any_skips |= skips(f, &p.link[k]);
+        any_nests |= p.link[k].nests;
     }
     if (p.n == 0 || p.n > TW_MAX_GROUPS) return TW_OK;
-    if ((may.slides && !any_slides) || (may.skips && !any_skips)) return TW_OK; /* it was found before */
+    if ((may.slides && !any_slides) || (may.skips && !any_skips) || (may.nests && !any_nests))
+        return TW_OK; /* it was found before */
     TW_TRY(write_mapping(f, &p, &mapping));
     TW_TRY(write_model(f, &p, &model));
     TW_TRY(offer(f, model, &mapping, best, &better));
     return better ? improve(f, &p, best) : TW_OK;
 }
 
+/* Whether something passes two memories on its way to a compute engine. */
+static bool has_levels(const tw_platform *platform)
+{
+    for (int v = 0; v < platform->n_views; v++)
+        if (platform->view[v].machine.n_memories > 2) return true;
+    return false;
+}
+
 static tw_status find(fuse *f, tw_fused *out)
 {
-    static const allowed ways[] = {{false, false, false}, {true, false, false}, {false, true, false},
-                                   {true, true, false},   {true, false, true},  {true, true, true}};
+    static const allowed ways[] = {
+        {false, false, false, false}, {true, false, false, false}, {false, true, false, false},
+        {true, true, false, false},   {true, false, true, false},  {true, true, true, false},
+        {false, false, false, true},  {true, false, false, true},  {false, true, false, true},
+        {true, true, false, true},    {true, false, true, true},   {true, true, true, true}};
     TW_ALLOC(f->arena, f->choice, f->n);
     TW_TRY(tw_frame_facts_of(f->asked->model, f->asked->machine, f->arena, &f->facts));
     TW_TRY(list_old(f));
+    f->nests = has_levels(f->asked->machine->platform);
     TW_TRY(open_all(f));
     TW_TRY(settle_wishes(f));
-    for (int i = 0; i < f->n; i++) TW_TRY(settle(f, i, 1, false)); /* they are there in any case */
+    for (int i = 0; i < f->n; i++) TW_TRY(settle(f, &(link){.first = i, .n = 1})); /* they are there in any case */
     for (size_t k = 0; k < TW_COUNT(ways); k++)
-        if (!ways[k].slides || !f->asked->no_slides) TW_TRY(find_with(f, ways[k], out));
+        if ((!ways[k].slides || !f->asked->no_slides) && (!ways[k].nests || f->nests))
+            TW_TRY(find_with(f, ways[k], out));
     out->n_simulated = f->n_simulated;
     out->blocked = find_blocked(f);
     return out->mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE;

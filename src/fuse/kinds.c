@@ -233,12 +233,20 @@ tw_status tw_core_machines_of(const tw_machine *machine, tw_arena *arena, tw_are
     return TW_OK;
 }
 
-static void enlarge(tw_memory *memory, bool own, int times)
+/* Another size of a core's own memories. */
+typedef struct resizing {
+    int times;
+    int64_t less; /* -1: half */
+} resizing;
+
+static void resize(tw_memory *memory, bool own, const resizing *by)
 {
-    if (own && memory->size < INT64_MAX / 2 / times) memory->size *= times;
+    if (!own) return;
+    if (memory->size < INT64_MAX / 2 / by->times) memory->size *= by->times;
+    memory->size -= by->less < 0 ? memory->size / 2 : tw_min(by->less, memory->size - memory->size / 4);
 }
 
-tw_status tw_core_enlarge(const tw_core_machine *core, int times, tw_arena *arena, tw_machine *out)
+static tw_status resize_core(const tw_core_machine *core, const resizing *by, tw_arena *arena, tw_machine *out)
 {
     const tw_platform *p = core->machine.platform;
     tw_platform *wide;
@@ -249,7 +257,7 @@ tw_status tw_core_enlarge(const tw_core_machine *core, int times, tw_arena *aren
     TW_ALLOC(arena, view, p->n_views + 1);
     for (int m = 0; m < p->n_memories; m++) {
         memory[m] = p->memory[m];
-        enlarge(&memory[m].is, p->memory[m].core >= 0, times);
+        resize(&memory[m].is, p->memory[m].core >= 0, by);
     }
     *wide = *p;
     wide->memory = memory;
@@ -258,11 +266,21 @@ tw_status tw_core_enlarge(const tw_core_machine *core, int times, tw_arena *aren
         view[v] = p->view[v];
         view[v].machine.platform = wide;
         for (int m = 0; m < view[v].machine.n_memories; m++)
-            enlarge(&view[v].machine.memory[m], p->memory[view[v].memory[m]].core >= 0, times);
+            resize(&view[v].machine.memory[m], p->memory[view[v].memory[m]].core >= 0, by);
     }
     *out = p->n_views > 0 ? view[0].machine : core->machine;
     out->platform = wide;
     return TW_OK;
+}
+
+tw_status tw_core_enlarge(const tw_core_machine *core, int times, tw_arena *arena, tw_machine *out)
+{
+    return resize_core(core, &(resizing){times, 0}, arena, out);
+}
+
+tw_status tw_core_reduce(const tw_core_machine *core, int64_t less, tw_arena *arena, tw_machine *out)
+{
+    return resize_core(core, &(resizing){1, less}, arena, out);
 }
 
 tw_status tw_core_widen(const tw_core_machine *c, int first, tw_arena *arena, tw_group_map *group)

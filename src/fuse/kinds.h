@@ -20,6 +20,8 @@ TW_NODISCARD tw_status tw_core_machines_of(const tw_machine *machine, tw_arena *
                                            tw_core_machine **out);
 /* The machine of a core whose own memories are so many times as large. */
 TW_NODISCARD tw_status tw_core_enlarge(const tw_core_machine *core, int times, tw_arena *arena, tw_machine *out);
+/* The same with so many units less in its own memories, or half as large (-1); a memory keeps a quarter at least. */
+TW_NODISCARD tw_status tw_core_reduce(const tw_core_machine *core, int64_t less, tw_arena *arena, tw_machine *out);
 /* A group on the machine of a core becomes one of the whole platform; its operators are those from `first` on. */
 TW_NODISCARD tw_status tw_core_widen(const tw_core_machine *core, int first, tw_arena *arena, tw_group_map *group);
 #endif

@@ -2,6 +2,7 @@
 #include "fuse/least.h"
 
 #include "fuse/ahead.h"
+#include "model/pieces.h"
 #include "tile/box.h"
 
 #include <string.h>
@@ -69,15 +70,18 @@ static bool finds_any(const tw_op *op, const tw_axis *axis, int term, int64_t v)
  * with that input alone. */
 static void drop_padding(const tw_op *op, points *p)
 {
-    bool all = op->compute == TW_MULTIPLY_ADD || (op->compute != TW_MAP && tw_op_output(op) == 1);
-    for (int o = 0; o < tw_op_output(op) && all; o++)
-        for (int a = 0; a < op->operand[o].n_axes; a++) {
-            const tw_axis *axis = &op->operand[o].axis[a];
+    int n = tw_op_n_variables(op);
+    bool all = op->compute == TW_MULTIPLY_ADD || (op->compute != TW_MAP && n == 1);
+    for (int o = 0; o < n && all; o++) {
+        const tw_operand whole = tw_op_whole_input(op, o);
+        for (int a = 0; a < whole.n_axes; a++) {
+            const tw_axis *axis = &whole.axis[a];
             if (axis->n_terms > 2 || !tw_axis_is_clipped(op, axis)) continue;
             for (int t = 0; t < axis->n_terms; t++)
                 for (int64_t v = 0; v < op->loop[axis->term[t].loop].extent; v++)
                     p->mark[axis->term[t].loop][v] &= finds_any(op, axis, t, v);
         }
+    }
 }
 
 /* Of reductions, and of everything when the output's shape is not the one that is needed, all points. */

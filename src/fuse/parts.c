@@ -196,7 +196,7 @@ tw_status tw_part_tilings(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hun
     TW_TRY(tw_frame_of(facts, &segment, h->scratch, &drive->frame[segment.n - 1]));
     TW_TRY(open_lists(h, &segment, drive));
     TW_TRY(tw_tiler_new(&h->asked->by, h->scratch, &tiler));
-    tw_tilings_find(tiler, drive);
+    TW_TRY(tw_tilings_find(tiler, drive));
     *out = drive;
     return TW_OK;
 }

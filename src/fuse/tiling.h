@@ -15,6 +15,14 @@
  * Where reductions of a segment can run along a reduction of its driver, tilings that cut it, innermost, are tried, too: what runs is executed at every
  * tile, and rescaled at all but the first.
  *
+ * **Two levels.** Where all that is made in a segment is held further inside than some memory that its inputs and outputs pass, tiles of that memory may be larger than those that
+ * are executed, and are cut again:
+ *
+ *     dram | l2: 14 rows, loaded and stored at once | l1: 4 rows x 8 columns of these | array
+ *
+ * What l2 holds and what passes between dram and l2 depends on the outer tiles alone; all else is that of a grid of inner tiles, as long as outer ones are multiples of them. So both
+ * *halves* are counted like tilings of one level, each in its own memories and on its own movers, the best of either kind are kept, and pairs of them are put together (halves.c).
+ *
  * All segments that end with the same operator are counted together. What a tile asks of an operator depends on those behind it alone, so
  * that a segment is the next shorter one and one more operator in front:
  *
@@ -27,7 +35,20 @@
 
 enum { TW_TILING_CUTS = 3 };
 
+/* Tiles of the memories up to a frame's `outer`, which are cut again further inside. */
+typedef struct tw_outer_tiles {
+    int n_cuts;
+    int loop[TW_TILING_CUTS];
+    int64_t size[TW_TILING_CUTS];
+    int64_t in_slots, out_slots;
+    uint64_t changing;
+    int slide;
+    uint64_t slides;
+} tw_outer_tiles;
+
 typedef struct tw_tiling {
+    bool nested; /* tiles of two levels: what is said here is of those inside, and cuts those of `outer` */
+    tw_outer_tiles outer;
     int n_cuts;
     int loop[TW_TILING_CUTS]; /* of the driver, outermost first                        */
     int64_t size[TW_TILING_CUTS];
@@ -57,26 +78,28 @@ typedef struct tw_pricing {
 typedef struct tw_tilings {
     tw_seams seams;
     bool keeps;  /* those in which windows slide; otherwise what tiles share is loaded and computed again */
+    bool nests;  /* those of two levels; otherwise of one                                                  */
     int most, n; /* room but for one more; found   */
     tw_tiling *tiling;
 } tw_tilings;
 
-enum { TW_MAX_LISTS = 24 };
+enum { TW_MAX_LISTS = 48 };
 /* All segments that one operator drives; number i has i + 1 operators. */
 typedef struct tw_drive {
     int n;
     const tw_segment_frame *frame[TW_MAX_GROUP_OPS]; /* NULL: they cannot be one group */
     int n_lists[TW_MAX_GROUP_OPS];
-    tw_tilings list[TW_MAX_GROUP_OPS][TW_MAX_LISTS]; /* which differ in their seams and in what is kept */
+    tw_tilings list[TW_MAX_GROUP_OPS]
+                   [TW_MAX_LISTS]; /* which differ in their seams, in what is kept and in levels */
 } tw_drive;
 
 /* Counts tilings, for one thread. What it remembers changes no result. */
 typedef struct tw_tiler tw_tiler;
 TW_NODISCARD tw_status tw_tiler_new(const tw_pricing *by, tw_arena *arena, tw_tiler **out);
 /* Fills in all lists of the drive. */
-void tw_tilings_find(tw_tiler *tiler, tw_drive *drive);
+TW_NODISCARD tw_status tw_tilings_find(tw_tiler *tiler, tw_drive *drive);
 /* Fills in one list of one segment. */
-void tw_tilings_find_one(tw_tiler *tiler, const tw_segment_frame *frame, tw_tilings *list);
+TW_NODISCARD tw_status tw_tilings_find_one(tw_tiler *tiler, const tw_segment_frame *frame, tw_tilings *list);
 /* The tiling as a group of a mapping. */
 TW_NODISCARD tw_status tw_tiling_group(const tw_segment_frame *frame, const tw_tiling *tiling, tw_arena *arena,
                                        tw_group_map *out);

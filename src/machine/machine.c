@@ -95,6 +95,9 @@ unsigned tw_role_of(const tw_op *op, int operand)
     return op->operand[operand].weights ? TW_HOLDS_WEIGHTS : TW_HOLDS_ACTIVATIONS;
 }
 
+/* The name that machines know an operand by: a piece is called like its input. */
+static const char *called(const tw_op *op, int operand) { return op->operand[tw_op_variable(op, operand)].name; }
+
 bool tw_names_have(const tw_names *names, const char *name)
 {
     for (int i = 0; names && name && i < names->n; i++)
@@ -120,7 +123,7 @@ tw_path tw_machine_role_path(const tw_machine *machine, unsigned role) { return 
 
 tw_path tw_machine_path(const tw_machine *machine, const tw_op *op, int operand)
 {
-    return path_of(machine, tw_role_of(op, operand), op->operand[operand].name);
+    return path_of(machine, tw_role_of(op, operand), called(op, operand));
 }
 
 /* The roles, for what concerns each of them. */
@@ -190,14 +193,14 @@ int tw_machine_link_of(const tw_machine *machine, const tw_op *op, int operand, 
 {
     for (int e = 0; e < machine->n_engines; e++)
         if (links(&machine->engine[e], outer, inner, way) &&
-            tw_names_have(machine->engine[e].named, op->operand[operand].name))
+            tw_names_have(machine->engine[e].named, called(op, operand)))
             return e;
     return tw_machine_link(machine, outer, inner, way, tw_role_of(op, operand));
 }
 
 bool tw_engine_carries(const tw_engine *mover, const tw_op *op, int operand)
 {
-    return tw_names_have(mover->named, op->operand[operand].name) || (roles_of(mover) & tw_role_of(op, operand));
+    return tw_names_have(mover->named, called(op, operand)) || (roles_of(mover) & tw_role_of(op, operand));
 }
 
 static bool has_names(const tw_machine *machine)

@@ -53,20 +53,6 @@ static void cut_loop(piecewise *p)
     }
 }
 
-/* Whether the pieces of the operator read one part each of an operand that is in parts. */
-static bool reads_alike(const piecewise *p, int operand, const parts *of)
-{
-    const tw_operand *o = &p->op.operand[operand];
-    if (of->n != p->which->n) return false;
-    for (int i = 0; i < of->n; i++)
-        if (of->span[i].lo != p->span[i].lo || of->span[i].hi != p->span[i].hi) return false;
-    for (int a = 0; a < o->n_axes; a++)
-        for (int t = 0; t < o->axis[a].n_terms; t++)
-            if ((o->axis[a].term[t].loop == p->loop) != (a == of->axis)) return false;
-    const tw_axis *axis = &o->axis[of->axis];
-    return axis->n_terms == 1 && axis->term[0].coef == 1 && axis->offset == 0 && axis->divisor == 1;
-}
-
 static tw_status check_piecewise(const writer *w, const piecewise *p)
 {
     const tw_op *op = &p->op;
@@ -74,15 +60,82 @@ static tw_status check_piecewise(const writer *w, const piecewise *p)
         if (p->span[i].lo == p->span[i].hi)
             return tw_diag_error(w->diag, w->loc, "piece %d of '%s' has nothing of '%s', whose extent is %" PRId64,
                                  i, op->name, p->which->loop, op->loop[p->loop].extent);
-    for (int o = 0; o < tw_op_output(op); o++)
-        if (w->parts[op->operand[o].tensor].axis >= 0 && !reads_alike(p, o, &w->parts[op->operand[o].tensor]))
-            return tw_diag_error(w->diag, w->loc, "'%s' reads '%s', which is divided, and is divided otherwise",
-                                 op->name, w->parts[op->operand[o].tensor].name);
-    if (!p->sums && w->tensor[op->operand[tw_op_output(op)].tensor].is_output)
+    int made = op->operand[tw_op_output(op)].tensor;
+    if (!p->sums && w->tensor[made].is_output)
         return tw_diag_error(w->diag, w->loc, "'%s' makes an output of the model, which cannot be divided",
                              op->name);
+    for (int t = 0; t < w->model->n_tensors && !p->sums; t++)
+        if (t != made && w->tensor[t].root == w->tensor[made].root)
+            return tw_diag_error(w->diag, w->loc, "'%s' makes '%s', of which '%s' is a view: it cannot be divided",
+                                 op->name, w->tensor[made].name, w->tensor[t].name);
+    if (p->sums && p->which->n > TW_MAX_SUMS)
+        return tw_diag_error(w->diag, w->loc, "'%s' is divided into %d sums, of which at most %d are added up",
+                             op->name, p->which->n, TW_MAX_SUMS);
     return TW_OK;
 }
+
+/* ---- who reads parts ---- */
+
+/* The parts that the operator finds along the axis of an input, as it is before: from the first to the last. */
+static void find_touched(const tw_op *op, const tw_axis *axis, const parts *of, int *first, int *last)
+{
+    int64_t least, most;
+    if (!tw_axis_values(axis, op, &least, &most)) least = most = 0; /* the check of the model says so */
+    int64_t lo = tw_max(0, tw_fdiv(least, axis->divisor)), hi = tw_fdiv(most, axis->divisor);
+    for (*first = 0; *first < of->n - 1 && of->span[*first].hi <= lo;) ++*first;
+    for (*last = *first; *last < of->n - 1 && of->span[*last].hi <= hi;) ++*last;
+}
+
+/* An input as one of the parts of its tensor. */
+static void read_part(tw_operand *operand, const parts *of, int i)
+{
+    tw_axis *axis = &operand->axis[of->axis];
+    operand->tensor = of->tensor[i];
+    axis->extent = tw_span_len(of->span[i]);
+    axis->offset -= of->span[i].lo * axis->divisor;
+}
+
+/* An input whose tensor is in parts becomes the first one that is touched, and the others stand beside it. */
+static tw_status read_parts(const writer *w, tw_op *op, int input, const parts *of)
+{
+    const tw_operand whole = op->operand[input];
+    int first, last;
+    if (whole.n_axes != w->tensor[whole.tensor].n_axes || whole.scattered > 0 || whole.rows.count > 0)
+        return tw_diag_error(w->diag, w->loc, "'%s' sees '%s', which is divided, in another shape", op->name,
+                             of->name);
+    find_touched(op, &whole.axis[of->axis], of, &first, &last);
+    if (op->n_operands + last - first > TW_MAX_OPERANDS)
+        return tw_diag_error(w->diag, w->loc,
+                             "'%s' reads %d parts of '%s', more than an operator has operands for: it must be "
+                             "divided alike",
+                             op->name, last - first + 1, of->name);
+    read_part(&op->operand[input], of, first);
+    for (int i = first + 1; i <= last; i++) {
+        int at = tw_op_output(op);
+        const char *name = tw_arena_printf(w->arena, "%s_%d", whole.name, i - first);
+        if (!name) return TW_ERR_NOMEM;
+        op->operand[at + 1] = op->operand[at];
+        op->operand[at] = whole;
+        op->operand[at].name = name;
+        op->operand[at].beside = input + 1;
+        read_part(&op->operand[at], of, i);
+        op->n_operands++;
+    }
+    return TW_OK;
+}
+
+/* All inputs that are whole while their tensors are in parts. */
+static tw_status read_all_parts(const writer *w, tw_op *op)
+{
+    for (int o = 0; o < tw_op_output(op); o++) {
+        const parts *of = &w->parts[op->operand[o].tensor];
+        if (of->axis < 0 || op->operand[o].axis[of->axis].extent != of->span[of->n - 1].hi) continue;
+        TW_TRY(read_parts(w, op, o, of));
+    }
+    return TW_OK;
+}
+
+/* ---- pieces ---- */
 
 /* The axis of the output along which a parallel loop runs. */
 static int axis_of(const tw_op *op, int loop)
@@ -94,7 +147,7 @@ static int axis_of(const tw_op *op, int loop)
 }
 
 /* One piece, which makes the tensor `to`. */
-static void write_piece(const writer *w, const piecewise *p, int i, int to, tw_op *out)
+static tw_status write_piece(const writer *w, const piecewise *p, int i, int to, tw_op *out)
 {
     int last = tw_op_output(&p->op);
     *out = p->op;
@@ -102,24 +155,18 @@ static void write_piece(const writer *w, const piecewise *p, int i, int to, tw_o
     if (!out->value && !out->finish) out->n_held = 0;
     out->wants_fusion = false;
     out->loop[p->loop].extent = tw_span_len(p->span[i]);
-    for (int o = 0; o < last; o++) {
-        const parts *of = &w->parts[p->op.operand[o].tensor];
-        if (of->axis >= 0) {
-            out->operand[o].tensor = of->tensor[i];
-            out->operand[o].axis[of->axis].extent = tw_span_len(p->span[i]);
-            continue;
-        }
+    for (int o = 0; o < last; o++)
         for (int a = 0; a < out->operand[o].n_axes; a++) {
             tw_axis *axis = &out->operand[o].axis[a];
             for (int t = 0; t < axis->n_terms; t++)
                 if (axis->term[t].loop == p->loop) axis->offset += axis->term[t].coef * p->span[i].lo;
         }
-    }
     out->operand[last].tensor = to;
     if (p->sums)
         out->operand[last].name = "sums";
     else
         out->operand[last].axis[axis_of(&p->op, p->loop)].extent = tw_span_len(p->span[i]);
+    return read_all_parts(w, out);
 }
 
 /* The tensor of piece i: sums of all elements, or a part of them. */
@@ -140,7 +187,7 @@ static tw_tensor piece_tensor(const piecewise *p, int i, tw_dtype dtype, const c
 /* Adds up the sums: one loop along each axis of the output. */
 static void write_adder(const piecewise *p, tw_op *out)
 {
-    static const char *const name[TW_MAX_PIECES] = {"sum0", "sum1", "sum2", "sum3", "sum4"};
+    static const char *const name[TW_MAX_SUMS] = {"sum0", "sum1", "sum2", "sum3", "sum4"};
     const tw_op *op = &p->op;
     const tw_operand *is = &op->operand[tw_op_output(op)];
     int at[TW_MAX_LOOPS], n = p->which->n;
@@ -192,19 +239,20 @@ static tw_status write_pieces(writer *w, piecewise *p, int at)
     tw_dtype dtype = w->tensor[made].dtype;
     const char *whole = w->tensor[made].name;
     parts *of = &w->parts[made];
-    const char *op, *tensor[TW_MAX_PIECES];
+    const char *op, *tensor, *first = NULL;
     p->first = w->model->n_tensors;
     for (int i = 0; i < p->which->n; i++) {
         int to = i == 0 && !p->sums ? made : w->model->n_tensors++;
-        TW_TRY(name_piece(w, p, i, &op, &tensor[i]));
-        write_piece(w, p, i, to, &w->op[at + i]);
+        TW_TRY(name_piece(w, p, i, &op, &tensor));
+        if (i == 0) first = tensor;
+        TW_TRY(write_piece(w, p, i, to, &w->op[at + i]));
         w->op[at + i].name = op;
-        if (to != made) w->tensor[to] = piece_tensor(p, i, dtype, tensor[i]);
+        if (to != made) w->tensor[to] = piece_tensor(p, i, dtype, tensor);
         w->tensor[to].root = to;
         if (!p->sums) of->tensor[i] = to, of->span[i] = p->span[i];
     }
     if (p->sums) return TW_OK;
-    w->tensor[made] = piece_tensor(p, 0, dtype, tensor[0]);
+    w->tensor[made] = piece_tensor(p, 0, dtype, first);
     w->tensor[made].root = made;
     of->axis = axis_of(&p->op, p->loop);
     of->name = whole;
@@ -232,21 +280,6 @@ static tw_status divide_one(writer *w, const tw_divided_op *which)
     return TW_OK;
 }
 
-/* Nobody reads a part for the whole. */
-static tw_status check_readers(const writer *w)
-{
-    for (int o = 0; o < w->model->n_ops; o++)
-        for (int i = 0; i < tw_op_output(&w->op[o]); i++) {
-            const tw_operand *operand = &w->op[o].operand[i];
-            const parts *of = &w->parts[operand->tensor];
-            if (of->axis >= 0 && operand->axis[of->axis].extent != w->tensor[operand->tensor].extent[of->axis])
-                return tw_diag_error(w->diag, w->loc,
-                                     "'%s' reads '%s', which is divided, and is not divided itself", w->op[o].name,
-                                     of->name);
-        }
-    return TW_OK;
-}
-
 tw_status tw_model_divide(const tw_model *model, int n, const tw_divided_op *which, tw_loc loc, tw_arena *arena,
                           tw_diag *diag, const tw_model **out)
 {
@@ -270,7 +303,7 @@ tw_status tw_model_divide(const tw_model *model, int n, const tw_divided_op *whi
     w.model->n_divided = n;
     w.model->divided = list;
     for (int i = 0; i < n; i++) TW_TRY(divide_one(&w, &which[i]));
-    TW_TRY(check_readers(&w));
+    for (int o = 0; o < w.model->n_ops; o++) TW_TRY(read_all_parts(&w, &w.op[o]));
     TW_TRY(tw_model_check(w.model, diag));
     *out = w.model;
     return TW_OK;

@@ -5,6 +5,7 @@
 #include "model/model.h"
 
 #include "model/expr.h"
+#include "model/pieces.h"
 
 #include <string.h>
 
@@ -182,9 +183,9 @@ static tw_status check_counts(const tw_op *op, tw_diag *diag)
                              op->n_operands, TW_MAX_OPERANDS);
     bool sums = op->compute == TW_MULTIPLY_ADD || op->compute == TW_ADD;
     bool one_input = !sums && op->compute != TW_MAP;
-    if (one_input && op->n_operands != 2)
+    if (one_input && tw_op_n_variables(op) != 1)
         return tw_diag_error(diag, op->loc, "operator '%s' computes %s of %d inputs, must be 1", op->name,
-                             tw_compute_name(op->compute), op->n_operands - 1);
+                             tw_compute_name(op->compute), tw_op_n_variables(op));
     return TW_OK;
 }
 
@@ -319,10 +320,10 @@ static tw_status check_value(const tw_op *op, tw_diag *diag)
     if (!op->value) return TW_OK;
     if (op->compute == TW_AVERAGE)
         return tw_diag_error(diag, op->loc, "operator '%s' computes %s, which has no 'value'", op->name, compute);
-    if (op->compute == TW_ADD && op->n_operands != 2)
+    if (op->compute == TW_ADD && tw_op_n_variables(op) != 1)
         return tw_diag_error(diag, op->loc, "operator '%s' computes %s with a 'value' of %d inputs, must be 1",
-                             op->name, compute, op->n_operands - 1);
-    for (int i = 0; i < tw_op_output(op); i++)
+                             op->name, compute, tw_op_n_variables(op));
+    for (int i = 0; i < tw_op_n_variables(op); i++)
         if (!tw_formula_is_name(op->operand[i].name))
             return tw_diag_error(diag, op->loc, "'value' of operator '%s' cannot name its input '%s'", op->name,
                                  op->operand[i].name);
@@ -336,7 +337,7 @@ static tw_status check_formulas(const tw_op *op, tw_diag *diag)
                              TW_MAX_HELD);
     for (int h = 0; h < op->n_held; h++) TW_TRY(check_held(op, h, diag));
     TW_TRY(check_value(op, diag));
-    TW_TRY(check_formula(op, op->value, "value", tw_op_output(op) + op->n_held, diag));
+    TW_TRY(check_formula(op, op->value, "value", tw_op_n_variables(op) + op->n_held, diag));
     return check_formula(op, op->finish, "finish", 1 + op->n_held, diag);
 }
 
@@ -346,6 +347,7 @@ tw_status tw_op_check(const tw_op *op, const tw_op_locs *locs, tw_diag *diag)
     TW_TRY(check_loops(op, locs, diag));
     for (int i = 0; i < op->n_operands; i++) TW_TRY(check_operand(op, i, locs, diag));
     TW_TRY(check_output(op, locs, diag));
+    TW_TRY(tw_pieces_check(op, locs, diag));
     return check_formulas(op, diag);
 }
 
@@ -388,6 +390,10 @@ static tw_status check_tensors_of(const tw_model *model, const tw_op *op, tw_dia
         if (!tw_operand_sees(operand, &model->tensor[operand->tensor]))
             return tw_diag_error(diag, op->loc, "operand '%s' and tensor '%s' differ in shape", operand->name,
                                  model->tensor[operand->tensor].name);
+        const tw_operand *whole = &op->operand[tw_op_variable(op, i)];
+        if (model->tensor[operand->tensor].dtype != model->tensor[whole->tensor].dtype)
+            return tw_diag_error(diag, op->loc, "'%s' is a piece of '%s', which has another type", operand->name,
+                                 whole->name);
     }
     const tw_tensor *out = &model->tensor[op->operand[tw_op_output(op)].tensor];
     tw_dtype averaged = op->finish ? op->accumulator : out->dtype;
@@ -509,6 +515,7 @@ static void print_operand(const tw_model *model, const tw_op *op, int i, tw_text
     }
     tw_text_printf(out, "]");
     if (operand->weights) tw_text_printf(out, ", role: weights");
+    if (operand->beside > 0) tw_text_printf(out, ", beside: %s", op->operand[operand->beside - 1].name);
     if (operand->scattered > 0) tw_text_printf(out, ", scattered: %d", operand->scattered);
     tw_text_printf(out, "}\n");
 }
@@ -524,7 +531,7 @@ static void print_held(const tw_op *op, tw_text *out)
 
 int tw_op_value_names(const tw_op *op, const char *name[TW_MAX_OPERANDS + TW_MAX_HELD])
 {
-    int n = tw_op_output(op);
+    int n = tw_op_n_variables(op);
     for (int i = 0; i < n; i++) name[i] = op->operand[i].name;
     for (int h = 0; h < op->n_held; h++) name[n + h] = op->held[h].name;
     return n + op->n_held;

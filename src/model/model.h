@@ -27,7 +27,8 @@
  * every value of the output's type. An operand has as many elements as its tensor, or as the rows that it selects. 4. The operators
  * are in an order in which every tensor is written before it is read, at most once; rows may be written into it again. 5. A map has a value and reduces no loop; what is held lies along parallel loops; formulas have as
  * many variables as there are inputs (`finish`: one) and values held; their names can stand in a text. With `finish` the
- * accumulator may be of any type. */
+ * accumulator may be of any type. 6. Further pieces of inputs stand behind all inputs. They are read by the same terms as the input,
+ * but for the offset along one axis, along which no two pieces of an input have a position in common. */
 #ifndef TW_MODEL_MODEL_H
 #define TW_MODEL_MODEL_H
 #include "model/formula.h"
@@ -121,7 +122,9 @@ typedef struct tw_operand {
     int tensor;       /* index into the model's tensors                   */
     int n_axes;
     tw_axis axis[TW_MAX_AXES];
-    bool weights;  /* known before the operator runs: the role of a memory path; see tw_machine_path */
+    bool weights; /* known before the operator runs: the role of a memory path; see tw_machine_path */
+    int beside; /* 1 + the input of which this is a further piece: a point takes the one that has an element there. 0: an
+                      input of its own */
     int scattered; /* the first so many axes count rows that lie apart, so that no two are moved as one; 0: as its
                       tensor has them */
     tw_selection rows; /* of the output: the rows that are written, the others stay as they are */
@@ -226,6 +229,19 @@ bool tw_op_reads(const tw_op *op, int tensor);
 int tw_model_find_op(const tw_model *model, const char *name);
 /* Whether the position along the axis depends on the loop. */
 bool tw_axis_has_loop(const tw_axis *axis, int loop);
+/* Inputs, each with its pieces counted once: the variables of formulas. */
+static inline int tw_op_n_variables(const tw_op *op)
+{
+    int n = tw_op_output(op);
+    while (n > 1 && op->operand[n - 1].beside > 0) n--;
+    return n;
+}
+/* The input that an operand is, or is a piece of. */
+static inline int tw_op_variable(const tw_op *op, int operand)
+{
+    return op->operand[operand].beside > 0 ? op->operand[operand].beside - 1 : operand;
+}
+static inline bool tw_op_has_pieces(const tw_op *op) { return tw_op_n_variables(op) < tw_op_output(op); }
 /* Whether two tensors are views of the same bytes: who reads one waits for who writes the other. */
 static inline bool tw_tensors_share(const tw_model *model, int a, int b)
 {

@@ -232,6 +232,17 @@ static void settle_extents(tw_fields *f, tw_draft *d, int i, const tw_tensor *kn
 
 static bool part_name_is_good(const char *name) { return tw_name_is_valid(name) && strlen(name) <= PART_MAX; }
 
+/* The input before it of which it is a further piece. */
+static void read_beside(tw_fields *f, tw_draft *d, int i)
+{
+    const tw_node *node = tw_field_node(f, "beside", TW_OPTIONAL);
+    int of = node && node->kind == TW_SCALAR ? tw_op_find_operand(&d->op, node->text) : -1;
+    if (!node) return;
+    d->op.operand[i].beside = of + 1;
+    if (of < 0 || of >= i)
+        TW_REFUSE(f, node->loc, "'beside' must be an input that stands before '%s'", d->op.operand[i].name);
+}
+
 static void read_operand(reader *r, tw_fields *parent, const tw_node *node, tw_dtype fallback, tw_draft *d)
 {
     int i = d->op.n_operands++;
@@ -249,6 +260,7 @@ static void read_operand(reader *r, tw_fields *parent, const tw_node *node, tw_d
     static const char *const role[] = {"activations", "weights"};
     int is = 0;
     if (tw_field_word(&f, "role", TW_OPTIONAL, role, TW_COUNT(role), &is)) d->op.operand[i].weights = is == 1;
+    read_beside(&f, d, i);
     int64_t scattered = 0;
     tw_field_int(&f, "scattered", TW_OPTIONAL, 0, TW_MAX_AXES, &scattered);
     d->op.operand[i].scattered = (int)scattered;

@@ -189,7 +189,8 @@ static change change_of_points(const analysis *a, int k)
 {
     const tw_op *op = a->op[k];
     change var[TW_MAX_OPERANDS + TW_MAX_HELD];
-    int n = tw_op_output(op);
+    int n = tw_op_n_variables(op);
+    if (n < tw_op_output(op)) return (change){OTHERWISE, 0};
     for (int o = 0; o < n; o++) var[o] = change_of_input(a, k, o);
     for (int h = 0; h < op->n_held; h++) var[n + h] = change_of_held(a, k, h);
     if (op->value) return change_of_formula(op->value, var);

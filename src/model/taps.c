@@ -13,7 +13,8 @@ enum {
 /* Whether a point is nothing as soon as one of its inputs is in the padding. */
 static bool needs_all(const tw_op *op)
 {
-    if (op->compute == TW_MAP || (op->compute == TW_AVERAGE && op->average_counts_padding)) return false;
+    if (tw_op_has_pieces(op) || op->compute == TW_MAP || (op->compute == TW_AVERAGE && op->average_counts_padding))
+        return false;
     return op->compute == TW_MULTIPLY_ADD || op->value || tw_op_output(op) == 1;
 }
 

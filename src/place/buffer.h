@@ -22,7 +22,8 @@ typedef struct tw_layout {
     const tw_buffer *buffer;
     int first[TW_MAX_MEMORIES][TW_MAX_OPERANDS];     /* first buffer of each pool, -1: none   */
     int count[TW_MAX_MEMORIES][TW_MAX_OPERANDS];     /* slots of each pool                    */
-    int64_t ahead[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* of a circular one: units of every slot but the first */
+    int64_t ahead[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* of a circular one: units of every slot but the first, */
+    int64_t rows[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* and rows that it has room for                        */
     int64_t used[TW_MAX_MEMORIES];                   /* end of the last buffer                */
 } tw_layout;
 #endif

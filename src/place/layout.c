@@ -137,6 +137,7 @@ static tw_status lay_out(const tw_pools *pools, int m, tw_buffer *buffer, tw_lay
             out->first[m][u] = out->n_buffers;
             out->count[m][u] = (int)pools->count[m][o];
             out->ahead[m][u] = pools->ahead[m][o];
+            out->rows[m][u] = pools->rows[m][o];
         }
         if (!lay_pool(pools, m, o, buffer, &out->n_buffers, &end))
             return tw_diag_error(diag, pools->loc[m], "buffers in '%s' exceed 2^62", memory->name);

@@ -27,7 +27,8 @@ typedef struct tw_pools {
     int depth[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* loops outside of which it is given out: the order of `bump` */
     bool packed[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* its slots are one block                                   */
     bool circular[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* they are a circular buffer */
-    int64_t ahead[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* size of its slots but the first */
+    int64_t ahead[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* size of its slots but the first, */
+    int64_t rows[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* and rows of all of them          */
     unsigned resident;                               /* bit o: operand o stays between operators: it lies first */
     int64_t extra[TW_MAX_MEMORIES];                  /* units that are given out and never used                   */
     tw_loc loc[TW_MAX_MEMORIES];

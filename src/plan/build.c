@@ -96,7 +96,12 @@ tw_status tw_machine_suits(const tw_model *model, const tw_machine *machine, tw_
                                  tw_compute_name(op->compute), platform->engine[platform->view[other].engine].name,
                                  "several engines work together in groups alone");
     }
-    for (int i = 0; i < model->n_ops; i++) TW_TRY(tw_machine_check_op(machine, &model->op[i], diag));
+    for (int i = 0; i < model->n_ops; i++) {
+        if (tw_op_has_pieces(&model->op[i]))
+            return tw_diag_error(diag, model->op[i].loc, "'%s' reads an input in pieces, which only groups do",
+                                 model->op[i].name);
+        TW_TRY(tw_machine_check_op(machine, &model->op[i], diag));
+    }
     return TW_OK;
 }
 

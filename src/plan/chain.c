@@ -135,7 +135,7 @@ static tw_status limit_to_finished(const chain *c, int k, tw_search_options *opt
 /* A search that gets a little work only. */
 static void be_hasty(tw_search_options *options)
 {
-    static const int64_t patience = 10000000;
+    static const int64_t patience = 2000000;
     options->patience = options->patience > 0 ? tw_min(options->patience, patience) : patience;
     if (options->budget > 0) options->budget = tw_max(1, options->budget / 4);
 }

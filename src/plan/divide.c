@@ -210,7 +210,8 @@ static bool is_asked(const tw_request *asked, const tw_plan *plan)
     tw_measure measure = tw_fused_scale_of(asked, &plan->sum).measure;
     return asked->writes && !asked->options->limits && !asked->options->pareto && tw_several_is_asked(asked) &&
            asked->machine->platform->n_cores > 1 && asked->model->n_ops <= MOST_OPS &&
-           asked->model->n_divided == 0 && (measure == TW_CYCLES || measure == TW_EDP) && !is_near_bound(plan);
+           asked->model->n_divided == 0 && plan->model == asked->model &&
+           (measure == TW_CYCLES || measure == TW_EDP) && !is_near_bound(plan);
 }
 
 tw_status tw_divide_improve(const tw_request *asked, const tw_work *work, const tw_plan **out)

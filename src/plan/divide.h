@@ -4,7 +4,7 @@
  * piece: sums that each core makes and one adds up, and parts that stay on the core that makes them for what it makes next. Of models of up to six operators, planned on several
  * cores for time, up to four divisions are tried one after the other: of the operators with the most points, along their longest reduction, and along a parallel loop together with all that read
  * it, down to where it is added up; each into two pieces and into as many as there are cores (at most five). What is better is kept; nothing is tried where the plan as it is takes at most a
- * tenth more than the bound. */
+ * tenth more than the bound, or has parts that stay and are exchanged (exchange.h). */
 #ifndef TW_PLAN_DIVIDE_H
 #define TW_PLAN_DIVIDE_H
 #include "plan/plan.h"

@@ -71,7 +71,7 @@ static tw_status estimate(ends *e, int k, int first, int n, const tw_segment_fra
                             .in = {before},
                             .out = is_resident(e, tw_op_makes(op_of(e, first + n - 1)))};
     TW_ALLOC(e->work->scratch, list.tiling, list.most + 1);
-    tw_tilings_find_one(e->tiler, *frame, &list);
+    TW_TRY(tw_tilings_find_one(e->tiler, *frame, &list));
     *out = list.n > 0 ? (int64_t)list.tiling[0].cycles : -1;
     return TW_OK;
 }

@@ -7,6 +7,7 @@
 #include "plan/chain.h"
 #include "plan/divide.h"
 #include "plan/evaluate.h"
+#include "plan/exchange.h"
 #include "plan/fused.h"
 #include "plan/padding.h"
 #include "plan/placing.h"
@@ -287,7 +288,8 @@ static tw_status find_divided(const tw_request *asked, const tw_work *work, cons
     const tw_deadline *deadline = work->diag->deadline;
     tw_deadline_init(&limit, left, deadline);
     work->diag->deadline = &limit;
-    tw_status status = tw_divide_improve(asked, work, out);
+    tw_status status = tw_exchange_improve(asked, work, out);
+    if (status == TW_OK) status = tw_divide_improve(asked, work, out);
     work->diag->deadline = deadline;
     return status;
 }

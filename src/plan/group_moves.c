@@ -450,7 +450,7 @@ static tw_status find_option(const lister *l, int first, int n, tw_seams seams, 
     TW_TRY(status);
     tw_tilings list = {.seams = seams, .most = MOST_TILINGS};
     TW_ALLOC(l->work->arena, list.tiling, MOST_TILINGS + 1);
-    tw_tilings_find_one(l->tiler, frame, &list);
+    TW_TRY(tw_tilings_find_one(l->tiler, frame, &list));
     for (int i = 0; i < list.n && i < MOST_TILINGS; i++)
         TW_TRY(tw_tiling_group(frame, &list.tiling[i], l->work->arena, &out->group[out->n++]));
     return TW_OK;

@@ -327,12 +327,19 @@ static double open_of(const team *t, int layer)
     return (s->least[0] - s->bound) * t->network->layers.count[layer];
 }
 
-/* Puts the layers that ran out first, those with most to gain before the others; returns how many there are. */
+/* Whether more work may find something: of layers that were nearer to their bound the second round has bettered none. */
+static bool is_far(const result *r)
+{
+    static const double far = 0.1;
+    return ran_out(r) && r->plan->op[0].search.least[0] > (1 + far) * r->plan->op[0].search.bound;
+}
+
+/* Puts the layers that ran out far from their bounds first, those with most to gain before the others; returns how many there are. */
 static int list_open(team *t)
 {
     int n = 0;
     for (int i = 0; i < t->network->layers.n; i++) {
-        if (!ran_out(&t->result[i])) continue;
+        if (!is_far(&t->result[i])) continue;
         int at = n++;
         for (; at > 0 && open_of(t, t->order[at - 1]) < open_of(t, i); at--) t->order[at] = t->order[at - 1];
         t->order[at] = i;

@@ -27,12 +27,19 @@ static bool has_several_engines(const tw_request *asked)
     return false;
 }
 
+static bool has_pieces(const tw_request *asked)
+{
+    for (int i = 0; i < asked->model->n_ops; i++)
+        if (tw_op_has_pieces(&asked->model->op[i])) return true;
+    return false;
+}
+
 bool tw_several_is_needed(const tw_request *asked)
 {
     const char *ignored;
     tw_loc loc;
-    return asked->machine->platform &&
-           (tw_platform_needs_groups(asked->machine->platform, &ignored, &loc) || has_several_engines(asked));
+    return asked->machine->platform && (tw_platform_needs_groups(asked->machine->platform, &ignored, &loc) ||
+                                        has_several_engines(asked) || has_pieces(asked));
 }
 
 tw_status tw_several_bound(const tw_request *asked, tw_arena *scratch, tw_joint_search *search)

@@ -295,6 +295,7 @@ static void set_ahead(const tw_program *p, int memory, int operand, const int64_
     if (!s || !s->slides) return;
     for (int a = 0; a < p->op->operand[operand].n_axes; a++) elems *= a == s->slide.axis ? s->slide.ahead : len[a];
     pools->ahead[memory][operand] = tw_program_units(p, operand, elems);
+    pools->rows[memory][operand] = len[s->slide.axis] + (p->stop[memory][operand].slots - 1) * s->slide.ahead;
 }
 
 /* Units of the largest tile of each operand at tiled level t. Axes that share no loop are independent, so

@@ -308,6 +308,8 @@ static tw_status init_memory(tw_flow_cursor *c, int m, tw_arena *arena)
         ring->n = ring->n_free = c->program->layout.count[m][o];
         TW_ALLOC(arena, ring->slot, ring->n);
         for (int32_t i = 0; i < ring->n; i++) ring->slot[i] = c->program->layout.first[m][o] + i;
+        if (s->slides) TW_ALLOC(arena, c->past[m][o].first, ring->n);
+        if (s->slides) TW_ALLOC(arena, c->past[m][o].buffer, ring->n);
         if (s->resident && o != tw_op_output(c->program->op))
             for (int64_t i = 0; i < s->n_tiles; i++) c->where[m][o][i] = ring->slot[i];
     }
@@ -369,6 +371,25 @@ static int32_t continued(const tw_flow_cursor *c, int m, int o)
 {
     const tw_residency *s = &c->flow->residency[m][o];
     return s->slides && tw_span_len(window_at(c, s, o, -1)) > 0 ? c->window[m][o] : -1;
+}
+
+/* Notes the window that has taken `buffer`. Returns the credit of the last window before it that has rows where its own come, -1: none but those
+ * that must have been given back for its credit anyway. */
+static int32_t note_window(tw_flow_cursor *c, int m, int o, bool begins, int32_t buffer)
+{
+    tw_past_windows *past = &c->past[m][o];
+    const tw_residency *s = &c->flow->residency[m][o];
+    int64_t credits = c->ring[m][o].n, rows = c->program->layout.rows[m][o];
+    tw_span window = window_at(c, s, o, 0);
+    if (begins) past->base = past->end - window.lo;
+    past->end = past->base + window.hi;
+    past->over = tw_max(past->over, past->n - credits + 1);
+    int64_t known = past->over;
+    while (past->over < past->n && past->first[past->over % credits] < past->end - rows) past->over++;
+    int32_t after = past->over > known ? past->buffer[(past->over - 1) % credits] : -1;
+    past->first[past->n % credits] = past->base + window.lo;
+    past->buffer[past->n++ % credits] = buffer;
+    return after;
 }
 
 /* Takes a credit for the current tile, which the engine brings; false when there is none. */
@@ -484,6 +505,7 @@ static bool emit_load(tw_flow_cursor *c, int m, int o, bool together)
     in->work = units_of(c, m, o, partial);
     in->passes = price_of(c, s->filler, m, o, partial);
     in->continues = before;
+    in->after = s->slides ? note_window(c, m, o, before < 0, *c->now[m][o]) : -1;
     if (s->asks > 0 && !c->brief) (void)find_moved(c, m, o, &in->region);
     in->link = m * TW_MAX_OPERANDS + o;
     in->tile = c->number[m][o];
@@ -683,12 +705,8 @@ static bool emit_exec(tw_flow_cursor *c)
 /* Whether the load needs a buffer that the last step gave back. */
 static bool was_freed(const tw_flow_cursor *c, const tw_instr *in)
 {
-    const tw_buffer *b = &c->program->layout.buffer[in->dst];
-    const tw_layout *layout = &c->program->layout;
-    if (!b->circular || in->continues >= 0) return c->freed[in->dst] == c->step - 1;
-    for (int i = 0; i < layout->count[b->memory][b->operand]; i++)
-        if (c->freed[layout->first[b->memory][b->operand] + i] == c->step - 1) return true;
-    return false;
+    bool circular = c->program->layout.buffer[in->dst].circular;
+    return c->freed[in->dst] == c->step - 1 || (circular && in->after >= 0 && c->freed[in->after] == c->step - 1);
 }
 
 /* Whether the loads of this step could have been sent before the last one was over. */

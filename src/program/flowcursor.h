@@ -25,6 +25,17 @@ typedef struct tw_free_ring { /* slots of a pool that are free, the longest free
     int32_t *slot;
 } tw_free_ring;
 
+/* The last windows of a circular buffer, as many as it has credits. Rows are numbered as they come, through all sweeps: row r of the tensor has
+ * the number r + base, and lies there modulo the rows of the buffer. */
+typedef struct tw_past_windows {
+    int64_t n;       /* windows that came, in all: window i stands at i modulo the credits */
+    int64_t base;    /* of the sweep at hand                                        */
+    int64_t end;     /* number behind the last row that came                        */
+    int64_t over;    /* windows before this one have no rows where the last one's came */
+    int64_t *first;  /* number of the first row of each                             */
+    int32_t *buffer; /* its credit                                                  */
+} tw_past_windows;
+
 typedef struct tw_holder { /* who holds a buffer, for the report of a deadlock */
     int operand;
     int64_t number; /* of the tile, see tw_residency */
@@ -61,7 +72,9 @@ typedef struct tw_flow_cursor {
     int64_t number[TW_MAX_MEMORIES]
                   [TW_MAX_OPERANDS]; /* of the current tile, see tw_residency                      */
     int32_t window[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* of what slides: the buffer of the last window that came  */
-    tw_holder *holder;                                /* per buffer                                            */
+    tw_past_windows past[TW_MAX_MEMORIES]
+                        [TW_MAX_OPERANDS]; /* of what slides                                        */
+    tw_holder *holder;                     /* per buffer                                            */
     int16_t turn[TW_MAX_ENGINES];
     int n_owed; /* credits that the next EXEC gives back, since no transfer reads them last */
     int32_t owed[TW_MAX_OPERANDS * TW_MAX_MEMORIES];

@@ -6,7 +6,7 @@
 #include "model/model.h"
 #include "place/buffer.h"
 
-enum { TW_MAX_GIVES = 16 };
+enum { TW_MAX_GIVES = 16, TW_AFTER_ALL = -2 };
 
 /* One instruction. Buffers are indices into the layout; -1 is the operand's tensor in the outermost memory.
  *
@@ -24,8 +24,9 @@ enum { TW_MAX_GIVES = 16 };
  * back: a buffer is free when nothing reads it any more.
  *
  * Buffers of a pool may be one circular buffer (tw_buffer.circular): a LOAD then brings `region`, the new rows of a window, and its
- * dst is that window's credit, by which it is read. Row r of the axis along which the window slides lies at r modulo the buffer's rows. A window that `continues` another one reads rows of it;
- * one that continues none takes the circular buffer as a whole, so that all its credits must be free. */
+ * dst is that window's credit, by which it is read. A window that `continues` another one reads rows of it, and its rows lie behind them, modulo
+ * the buffer's rows. One that continues none begins a sweep: its rows lie behind the last ones of the sweep before, when the window `after`, and all before
+ * it, have been given back. */
 typedef struct tw_instr {
     tw_opcode op;
     bool accumulates, nested;
@@ -51,6 +52,9 @@ typedef struct tw_instr {
     int32_t dst;
     int32_t
         continues; /* LOAD into a circular buffer: the credit of the window before it, -1: none; elsewhere of no meaning */
+    int32_t
+        after; /* the same: the credit of the last window that has rows where its own come, -1: none that its own credit does not speak for;
+                  TW_AFTER_ALL: all windows */
     int32_t src[TW_MAX_OPERANDS];
     int32_t gives[TW_MAX_GIVES];
     int64_t work;                /* LOAD, STORE: units; EXEC: points; SUM, FILL: elements          */

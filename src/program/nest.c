@@ -6,6 +6,7 @@
 
 #include "mapping/groups.h"
 #include "mapping/taken.h"
+#include "model/pieces.h"
 #include "program/lanes.h"
 #include "program/nestshare.h"
 #include "program/walk.h"
@@ -954,9 +955,10 @@ static tw_status check_tile(const builder *b, const tw_nest_walk *w)
 static tw_status check_padding(const builder *b, const tw_nest_op *op, const tw_box *box)
 {
     const tw_engine *engine = &op->machine->engine[op->machine->compute];
-    for (int o = 0; o < tw_op_output(op->op) && engine->pad_half; o++)
-        for (int a = 0; a < op->op->operand[o].n_axes; a++) {
-            const tw_axis *axis = &op->op->operand[o].axis[a];
+    for (int o = 0; o < tw_op_n_variables(op->op) && engine->pad_half; o++) {
+        const tw_operand whole = tw_op_whole_input(op->op, o);
+        for (int a = 0; a < whole.n_axes; a++) {
+            const tw_axis *axis = &whole.axis[a];
             int64_t kernel = 0, lo, hi;
             for (int t = 0; t < axis->n_terms; t++)
                 if (op->op->loop[axis->term[t].loop].reduces && axis->n_terms > 1)
@@ -970,6 +972,7 @@ static tw_status check_padding(const builder *b, const tw_nest_op *op, const tw_
                     "%" PRId64 " for a kernel of %" PRId64 "; the padding must be materialised",
                     op->op->operand[o].name, tw_max(lo, hi), engine->name, kernel / 2, kernel);
         }
+    }
     return TW_OK;
 }
 

@@ -80,7 +80,10 @@ static int32_t take(tw_nest_cursor *c, int s, tw_instr *in)
     slot_ring *ring = &c->ring[s];
     assert(ring->n_free > 0);
     int32_t buffer = ring->slot[ring->head];
-    if (c->nest->hold[s].slides) in->continues = c->now.slide[s].continues ? c->held[s].before : -1;
+    if (c->nest->hold[s].slides) {
+        in->continues = c->now.slide[s].continues ? c->held[s].before : -1;
+        in->after = in->continues < 0 ? TW_AFTER_ALL : -1;
+    }
     ring->head = ring->head + 1 == ring->n ? 0 : ring->head + 1;
     ring->n_free--;
     c->held[s].buffer = buffer;

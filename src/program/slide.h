@@ -8,14 +8,14 @@
  *     window 1        [=====|=====)                  loads 4, 5
  *     window 2              [=====|=====)            loads 6, 7
  *
- * The buffer is circular along that axis: row r lies at r modulo its rows. A *sweep* is one run of the loop along which the window
+ * The buffer is circular along that axis: rows are numbered as they come, and lie at their number modulo its rows. A *sweep* is one run of the loop along which the window
  * slides, all loops outside of it standing still. The credits of the pool are windows: one is taken by the transfer that brings the window's new
  * rows and given back by its last reader, in the order of the windows. With n credits the buffer has
  *
  *     rows of the largest window + (n - 1) x rows by which the largest tile moves it on
  *
- * which holds any n windows of a sweep that follow each other; so whoever has a credit has room. A sweep begins with a whole window, and
- * with all credits: it may lie elsewhere, and rows of other lengths. A window without new rows moves nothing, and goes on
+ * which holds any n windows of a sweep that follow each other; so whoever has a credit has room. A sweep begins with a whole window, which takes more rows:
+ * it also waits for the windows that have rows where its own come. A window without new rows moves nothing, and goes on
  * with the credit of the one before. */
 #ifndef TW_PROGRAM_SLIDE_H
 #define TW_PROGRAM_SLIDE_H

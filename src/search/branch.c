@@ -152,7 +152,8 @@ static void tell(branch *b)
                      .found = b->out->front.n > 0,
                      .seconds = now,
                      .nodes = b->out->n_nodes,
-                     .simulated = b->out->n_points};
+                     .simulated = b->out->n_points,
+                     .space = tw_space_word(b->options->space)};
     tw_goal_value open = b->heap.n > 0 ? b->heap.part[0]->bound : b->out->root;
     if (b->out->any_open && tw_value_compare(b->goals, &b->out->open, &open) < 0) open = b->out->open;
     p.bound = (double)(open.of[0]);

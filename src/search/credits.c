@@ -82,17 +82,22 @@ static void raise_least(credits *c)
     }
 }
 
+/* Further buffers of a window that slides that a whole window takes, as every sweep begins with one: as many for each window are
+ * enough for all sweeps side by side. Of other tiles 1. */
+static int64_t windows_long(int64_t units, int64_t ahead) { return ahead > 0 ? tw_cdiv(units, ahead) : 1; }
+
 static void find_pools(credits *c)
 {
     const tw_space *s = c->leaf->space;
     for (int m = 1; m < s->machine->n_memories; m++)
         for (int o = 0; o < s->op->n_operands; o++)
             if (c->outline.here[m][o]) {
-                int64_t n = c->outline.transfers[m][o];
+                int64_t units = c->outline.slot_units[m][o], ahead = c->outline.ahead_units[m][o];
+                int64_t n = tw_sat_mul(c->outline.transfers[m][o], windows_long(units, ahead));
                 c->pool[c->n_pools++] = (pool){.memory = m,
                                                .operand = o,
-                                               .units = c->outline.slot_units[m][o],
-                                               .ahead = c->outline.ahead_units[m][o],
+                                               .units = units,
+                                               .ahead = ahead,
                                                .enough = n <= FREE ? tw_max(n, 1) : 0};
             }
     c->timed = tw_goals_timed(c->leaf->goals);
@@ -342,7 +347,7 @@ static tw_status try_flow(credits *c, const span *r)
             if (engine->kind == TW_MOVES && (engine->memory == p->memory || engine->outer == p->memory))
                 held += (double)tw_cost_of_units(&engine->cost, tw_max(1, p->units));
         }
-        double more = 2 + held * transfers / cycles;
+        double more = 1 + (double)windows_long(p->units, p->ahead) + held * transfers / cycles;
         guess.hi[i] = (int32_t)(more < (double)(r->hi[i] - r->lo[i]) ? r->lo[i] + more : r->hi[i]);
         const tw_number_limit *limit = &s->limits.level[p->memory - 1].slots[p->operand];
         guess.hi[i] = (int32_t)tw_max(tw_number_below(limit, guess.hi[i]), r->lo[i]);

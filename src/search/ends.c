@@ -16,21 +16,16 @@ static int64_t tile_cost(const tw_view *v, int m, int o, int64_t units)
 /* Cycles before anything starts. */
 static int64_t launch_of(const tw_space *s) { return tw_cdiv(s->machine->launch, TW_MILLI); }
 
-/* Memories of an operand's path, outermost first without memory 0. */
-typedef struct route {
-    int n, memory[TW_MAX_MEMORIES];
-} route;
-
-static route route_of(const tw_space *s, int o)
+static tw_route route_of(const tw_space *s, int o)
 {
-    route r = {0};
+    tw_route r = {0};
     for (int m = 1; m < s->machine->n_memories; m++)
         if (tw_space_holds(s, m, o)) r.memory[r.n++] = m;
     return r;
 }
 
 /* The step of its route that the engine makes, -1: none. */
-static int step_of(const tw_space *s, const route *r, int o, int engine)
+static int step_of(const tw_space *s, const tw_route *r, int o, int engine)
 {
     int k = r->n - 1;
     if (s->resident >> o & 1) return -1;
@@ -39,7 +34,7 @@ static int step_of(const tw_space *s, const route *r, int o, int engine)
 }
 
 /* Cycles of steps [i, j) of the route of operand o, with tiles of this size. */
-static int64_t way_in(const tw_view *v, int o, const route *r, int i, int j,
+static int64_t way_in(const tw_view *v, int o, const tw_route *r, int i, int j,
                       const int64_t (*units)[TW_MAX_OPERANDS])
 {
     int64_t cycles = 0;
@@ -50,7 +45,7 @@ static int64_t way_in(const tw_view *v, int o, const route *r, int i, int j,
 
 /* The way in of all inputs that an engine carries, one behind the other; 0: it carries none. An input whose first tile may have no
  * units does not come. */
-static int64_t fill_through(const tw_view *v, int e, const route *way, const int64_t (*units)[TW_MAX_OPERANDS])
+static int64_t fill_through(const tw_view *v, int e, const tw_route *way, const int64_t (*units)[TW_MAX_OPERANDS])
 {
     const tw_space *s = v->s;
     const tw_engine *engine = &s->machine->engine[e];
@@ -72,7 +67,7 @@ static int64_t fill_through(const tw_view *v, int e, const route *way, const int
 }
 
 /* Before the first execution all its inputs have come through all engines. */
-static int64_t fill_in(const tw_view *v, const route *way, const int64_t (*units)[TW_MAX_OPERANDS])
+static int64_t fill_in(const tw_view *v, const tw_route *way, const int64_t (*units)[TW_MAX_OPERANDS])
 {
     const tw_space *s = v->s;
     int64_t fill = 0;
@@ -84,6 +79,17 @@ static int64_t fill_in(const tw_view *v, const route *way, const int64_t (*units
         fill = tw_max(fill, fill_through(v, e, way, units));
     }
     return fill;
+}
+
+int64_t tw_ends_fill(const tw_view *v, const tw_ends *ends, const int64_t (*units)[TW_MAX_OPERANDS])
+{
+    return fill_in(v, ends->way, units);
+}
+
+int64_t tw_ends_drain(const tw_view *v, const tw_ends *ends, const int64_t (*units)[TW_MAX_OPERANDS])
+{
+    int output = tw_op_output(v->s->op);
+    return way_in(v, output, &ends->way[output], 0, ends->way[output].n, units);
 }
 
 /* The least that one execution takes. */
@@ -207,10 +213,10 @@ static void stretch(const tw_view *v, unsigned dims, bool last, int operand, int
 
 /* Executions, the way of the first input tiles in and of the last output tile out. Over each dimension of an array either the
  * tiles take as few passes as can be, and then none of them is short, or one pass more. */
-static int64_t compute_and_ends(const tw_view *v, const route *way, tw_ends *ends)
+static int64_t compute_and_ends(const tw_view *v, const tw_route *way, tw_ends *ends)
 {
     const tw_space *s = v->s;
-    int64_t compute = tw_view_compute(v, -1), least = INT64_MAX, units[TW_MAX_MEMORIES][TW_MAX_OPERANDS] = {{0}};
+    int64_t compute = tw_view_compute(v, -1), least = INT64_MAX, (*units)[TW_MAX_OPERANDS] = ends->units;
     const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
     int output = tw_op_output(s->op);
     int64_t fill = ends->fill, drain = ends->drain;
@@ -228,7 +234,8 @@ static int64_t compute_and_ends(const tw_view *v, const route *way, tw_ends *end
 }
 
 /* What comes before the first and after the last input that each mover carries. */
-static void look_beside(const tw_view *v, const route *way, const int64_t (*first)[TW_MAX_OPERANDS], tw_ends *ends)
+static void look_beside(const tw_view *v, const tw_route *way, const int64_t (*first)[TW_MAX_OPERANDS],
+                        tw_ends *ends)
 {
     const tw_space *s = v->s;
     for (int e = 0; e < s->machine->n_engines; e++) {
@@ -270,24 +277,23 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
 {
     const tw_space *s = v->s;
     int output = tw_op_output(s->op);
-    route way[TW_MAX_OPERANDS];
+    tw_route way[TW_MAX_OPERANDS];
     for (int o = 0; o <= output; o++) way[o] = route_of(s, o);
-    const route *out = &way[output];
+    const tw_route *out = &way[output];
     int64_t first[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* what a mover carries first, of each operand */
     for (int t = 0; t < v->f->n_tiled; t++)
         for (int o = 0; o < output; o++)
             first[t][o] = v->first_units[v->f->n_tiled - 1][o] > 0 ? v->first_units[t][o] : v->small_units[t][o];
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
     int64_t fill = fill_in(v, way, v->first_units), drain = way_in(v, output, out, 0, out->n, v->last_units);
-    tw_ends ends = {.fill = fill, .exec = tw_engine_busy(mac, 1), .drain = drain, .stretched = drain};
+    tw_ends ends = {.fill = fill, .exec = tw_engine_busy(mac, 1), .drain = drain, .stretched = drain, .way = way};
     int64_t rest = tw_cost_cycles(&mac->cost, 1) - tw_engine_busy(mac, 1);
     int64_t compute = compute_and_ends(v, way, &ends);
     look_beside(v, way, first, &ends);
     ends.outer = way_in(v, output, out, 0, out->n - 1, v->last_units);
     ends.leaving = way_in(v, output, out, 0, out->n - 1, v->small_units);
     compute = tw_max(compute, tw_start_alone(v, &ends));
-    compute = tw_sat_add(tw_max(compute, tw_start_least(v, &ends, compute)), rest);
-    tw_view_raise(v, tw_sat_add(launch_of(s), compute), TW_BOUND_COMPUTE, s->machine->compute);
+    tw_view_raise(v, tw_sat_add(launch_of(s), tw_sat_add(compute, rest)), TW_BOUND_COMPUTE, s->machine->compute);
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
         if (engine->kind != TW_MOVES || all->commands[e] == 0) continue;
@@ -313,4 +319,7 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
         if (before == INT64_MAX || after == INT64_MAX) before = after = more = 0;
         tw_view_raise(v, tw_sat_add(busy, tw_sat_add(before, tw_sat_add(after, more))), TW_BOUND_LINK, e);
     }
+    /* Last, since it takes longest and says nothing where movers take longer. */
+    int64_t started = tw_start_least(v, &ends, v->out->cost.cycles - launch_of(s) - rest);
+    tw_view_raise(v, tw_sat_add(launch_of(s), tw_sat_add(started, rest)), TW_BOUND_COMPUTE, s->machine->compute);
 }

@@ -434,7 +434,8 @@ static relay relay_of(const course *c)
                         .gap = gap_of((double)f->least, (double)f->bound),
                         .seconds = c->hunt.seconds,
                         .nodes = c->hunt.n_nodes,
-                        .simulated = c->hunt.n_points};
+                        .simulated = c->hunt.n_points,
+                        .space = tw_space_word(c->search->options->space)};
     return (relay){c->search->options, told};
 }
 
@@ -510,12 +511,14 @@ static tw_status run_stage(course *c, const tw_goal *goal, int64_t budget, const
     return TW_OK;
 }
 
-/* Work for a tie: a part of what the objectives took, and more where somebody waits for a proof. */
+/* Work for a tie: a part of what the objectives took, more where somebody waits for a proof, and little for one of many layers, of which
+ * ties took half of the time. */
 static int64_t tie_work(const course *c)
 {
-    static const int64_t share = 8, least = 100000, most = 2000000;
-    if (c->search->options->prove) return most;
-    return tw_clamp(c->hunt.work / share, least, most);
+    static const int64_t share = 8, least = 100000, least_of_layer = 30000, most = 2000000;
+    const tw_search_options *options = c->search->options;
+    if (options->prove) return most;
+    return tw_clamp(c->hunt.work / share, options->patience > 0 ? least_of_layer : least, most);
 }
 
 /* Where the program is too long for the work that a tie is worth, it stays as it is. */

@@ -332,6 +332,8 @@ typedef struct residency { /* a choice of how long a memory keeps an input */
     int slide;      /* the loop along which its window slides, -1: whole tiles come                 */
     unsigned first; /* places that stand on their first index when a tile comes: see program/flow.h */
     int64_t buffers, transfers, moved, held;
+    int64_t
+        further; /* of a window that slides: units more with which the first window of the next sweep has room beside the last one of this */
 } residency;
 
 /* `asked`: the same of the memory inside. */
@@ -379,8 +381,9 @@ static void let_slide(const cook *c, const nest *n, int m, int o, int l, residen
     window = reach + ahead - step;
     s->slide = l;
     s->moved = tw_sat_mul(slid_sweep(c, t, o, l), product_of(n, span_of(0, n->n) & ~s->first & ~n->depends[o]));
-    s->held =
-        tw_sat_add(c->units[t][o], tw_sat_mul(s->buffers - 1, tw_cdiv(tw_sat_mul(c->units[t][o], ahead), window)));
+    int64_t each = tw_cdiv(tw_sat_mul(c->units[t][o], ahead), window);
+    s->held = tw_sat_add(c->units[t][o], tw_sat_mul(s->buffers - 1, each));
+    s->further = tw_sat_mul(tw_max(0, tw_cdiv(window, ahead) + 1 - s->buffers), each);
 }
 
 /* A window that slides along the innermost loop that moves it; false: it cannot. `inside` is what the memory inside does. */
@@ -539,9 +542,9 @@ static void keep_sums(cook *c, const nest *n, int m, int64_t *room, burden *w)
     load(c, &w->busy, m, output, (tw_load){stores, c->sweep[t][output]}, false);
 }
 
-/* A sweep of a window begins when all of the last one is free: its first rows come while nothing runs. In a queue for both ways, where
- * only single sweeps are weighed, loads are all alike, and the first one is longer than they are. */
-static void await_sweeps(const cook *c, int m, int o, burden *w)
+/* Where the first window of a sweep has no room beside the last one of the sweep before, its rows come while nothing runs; `left` is what room
+ * there is. In a queue for both ways, where only single sweeps are weighed, loads are all alike, and the first one is longer than they are. */
+static void await_sweeps(const cook *c, int m, int o, int64_t *left, burden *w)
 {
     int t = c->f->grain[m];
     const residency *s = &w->kept[m][o];
@@ -550,6 +553,10 @@ static void await_sweeps(const cook *c, int m, int o, burden *w)
     int64_t alike = both ? (int64_t)transfer_of(c, m, o, s->transfers, s->moved, true) : first;
     w->slides = true;
     w->restarts |= both && sweeps > 1;
+    if (sweeps > 1 && s->further <= *left) {
+        *left -= s->further;
+        sweeps = 1;
+    }
     w->sweeps = tw_sat_add(w->sweeps, tw_sat_mul(tw_max(0, sweeps - 1), first) + tw_max(0, first - alike));
 }
 
@@ -571,13 +578,14 @@ static bool keep_most(cook *c, const nest *n, burden *w)
         larder inputs = {.c = c, .n = n, .m = m, .room = room, .inside = inside, .least = INT64_MAX};
         stock(&inputs, 0, 0, 0);
         if (inputs.least == INT64_MAX) return false;
+        int64_t left = room - inputs.least_room;
         for (int o = 0; o < tw_op_output(s->op); o++) {
             if (!tw_space_holds(s, m, o)) continue;
             w->kept[m][o] = inputs.best[o];
             c->candidate.keep[m][o] = (int8_t)inputs.best[o].keep;
             bool passes = inside[o].slide >= 0 && inside[o].first == inputs.best[o].first;
             inside[o] = inputs.best[o];
-            if (inside[o].slide >= 0 && !passes) await_sweeps(c, m, o, w);
+            if (inside[o].slide >= 0 && !passes) await_sweeps(c, m, o, &left, w);
             int e = s->mover[m][o];
             int64_t before = w->busy.all[e];
             load(c, &w->busy, m, o, (tw_load){inside[o].transfers, inside[o].moved}, inside[o].slide >= 0);

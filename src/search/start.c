@@ -12,15 +12,19 @@ typedef struct start {
     int64_t room;                /* in it, for sums                                           */
     bool one_buffer;             /* two tiles have no room in it                              */
     int64_t points[TW_MAX_DIMS]; /* over each dimension                                       */
-    int64_t pair[TW_MAX_DIMS];   /* of them in the largest tile, at least                     */
+    int64_t wide[TW_MAX_DIMS];   /* passes over it of the programs at hand: no others         */
+    bool least_wide;             /* these are the fewest                                      */
+    int64_t pair[TW_MAX_DIMS];   /* points in the largest tile, at least                      */
     int64_t beside;              /* product of the parallel loops that lie over none          */
     int64_t beside_block;        /* the same of the block, at most                            */
-    int64_t reduced;             /* and of the reductions                                     */
+    int64_t reduced;             /* and of the reductions,                                    */
+    int n_reduced;               /* of which so many lie over a dimension                     */
                                  /* Largest tiles of each level, where no pass more than the least is taken. */
     int64_t tile_lo[TW_MAX_MEMORIES][TW_MAX_LOOPS], tile_hi[TW_MAX_MEMORIES][TW_MAX_LOOPS];
     /* the block at hand */
-    bool single;    /* it is one tile                                            */
-    bool outermost; /* it is a tile of the outermost level, which cuts a reduction   */
+    int t;           /* level of the outermost reduction loop that is cut         */
+    unsigned inside; /* parallel loops inside of that loop                        */
+    bool single;     /* it is one tile                                            */
     int64_t lo[TW_MAX_LOOPS], hi[TW_MAX_LOOPS];
     int level[TW_MAX_LOOPS];                         /* whose tile it is along the loop, -1: the whole loop */
     int64_t passes[TW_MAX_DIMS], least[TW_MAX_DIMS]; /* and points over each dimension                */
@@ -34,6 +38,7 @@ static bool has_inside(const tw_op *op, const tw_axis *axis, unsigned windows)
     int64_t span = 0, coef = 0, n = 1, from = axis->offset;
     for (int i = 0; i < axis->n_terms; i++) {
         const int64_t extent = op->loop[axis->term[i].loop].extent;
+        if (extent == 1) continue;
         if (axis->term[i].coef <= 0) return false;
         if (!(windows >> axis->term[i].loop & 1)) {
             span += axis->term[i].coef * (extent - 1);
@@ -51,11 +56,13 @@ static bool has_inside(const tw_op *op, const tw_axis *axis, unsigned windows)
 static bool is_plain(const tw_op *op, int o, unsigned windows)
 {
     unsigned seen = 0, loops = tw_operand_loops(&op->operand[o]) & ~windows;
+    for (int l = 0; l < op->n_loops; l++)
+        if (op->loop[l].extent == 1) loops &= ~(1u << l); /* it moves nothing */
     for (int a = 0; a < op->operand[o].n_axes; a++) {
         const tw_axis *axis = &op->operand[o].axis[a];
         int others = 0;
         if (axis->divisor > 1 || !has_inside(op, axis, windows)) return false;
-        for (int i = 0; i < axis->n_terms; i++) others += !(windows >> axis->term[i].loop & 1);
+        for (int i = 0; i < axis->n_terms; i++) others += (int)(loops >> axis->term[i].loop & 1);
         for (int i = 0; i < axis->n_terms && others == 1; i++) seen |= 1u << axis->term[i].loop;
         if (others > 1) return false;
     }
@@ -206,17 +213,18 @@ static int64_t leaving(const start *b, int64_t tiles)
     return tw_sat_add(tw_sat_add(busy, more), b->ends->outer);
 }
 
-/* Cycles that the array waits, all in all, from one block to the next, where blocks are the tiles of the outermost level. When the last
- * iteration of the reduction begins all of a block is there, and when that of the next block has begun with every tile all of that
- * is: between the two, what they have more than there is room for leaves, and at most two iterations are executed. Blocks
- * that are shorter than the others break at most two such pairs each. */
-static int64_t waiting(const start *b, int64_t passes)
+/* Cycles that the array waits, all in all, from one block to the next, where the outermost level cuts the reduction and an iteration
+ * does no more than `points` of the reductions. When the last iteration of a block begins all of its sums are there, unfinished, and when
+ * that of the next block has begun with every tile all of those are. Between the two, what they have more than there is room for leaves,
+ * after the first execution of the one and before the last of the other begins, and of these two iterations at most the others
+ * are executed meanwhile. Blocks that are shorter than the others break at most two such pairs each. */
+static int64_t waiting(const start *b, int64_t passes, int64_t points)
 {
     const tw_space *s = b->v->s;
     int output = tw_op_output(s->op);
     const tw_engine *mover = &s->machine->engine[s->mover[b->memory][output]];
-    int64_t units = s->partial_units, whole = 1, all = 1, most = 0;
-    if (b->mac->late || tw_cost_fixed(&b->mac->cost) > 0) return 0;
+    int64_t units = s->partial_units, whole = 1, all = 1;
+    if (b->single || b->t > 0 || b->mac->late || tw_cost_fixed(&b->mac->cost) > 0) return 0;
     for (int l = 0; l < s->op->n_loops; l++) {
         int64_t extent = s->op->loop[l].extent, n = tw_cdiv(extent, b->lo[l]);
         if (!tw_space_depends(s, output, l)) continue;
@@ -224,15 +232,93 @@ static int64_t waiting(const start *b, int64_t passes)
         whole = tw_sat_mul(whole, extent / b->hi[l]);
         all = tw_sat_mul(all, n);
     }
-    for (unsigned rest = b->v->may[0] & s->reductions; rest; rest &= rest - 1) {
-        int l = __builtin_ctz(rest);
-        if (b->v->f->over.dim[l] > 0) return 0;
-        most = tw_max(most, tw_sat_mul(b->reduced / s->op->loop[l].extent, b->v->hi[0][l]));
-    }
     int64_t pairs = 2 * whole - all - 1, leaves = 2 * units - b->room;
     if (units > INT64_MAX / 4 || all > INT32_MAX || pairs <= 0 || leaves <= 0) return 0;
-    int64_t busy = tw_cdiv(tw_busy_of(mover, 1, leaves), mover->count), executed = tw_sat_mul(2 * passes, most);
+    int64_t busy = tw_cdiv(tw_busy_of(mover, 1, leaves), mover->count), executed = tw_sat_mul(2 * passes, points);
+    busy += tw_cost_cycles(&mover->cost, 1) - tw_engine_busy(mover, 1) + 2 * b->ends->exec;
     return tw_sat_mul(pairs, tw_max(0, busy - executed));
+}
+
+/* ---- steps of a block ---- */
+
+/* Units of the first tiles of inputs and of the last one of the output, by level. */
+static void units_of_ends(const start *b, int64_t (*units)[TW_MAX_OPERANDS])
+{
+    const tw_view *v = b->v;
+    int output = tw_op_output(v->s->op);
+    for (int t = 0; t < v->f->n_tiled; t++)
+        for (int o = 0; o <= output; o++)
+            units[t][o] = b->least_wide ? b->ends->units[t][o]
+                          : o == output ? v->last_units[t][o]
+                                        : v->first_units[t][o];
+}
+
+/* Cycles until something is executed where an iteration does `step` points of reduction loop r, -1: no more than it must. A tile of the
+ * block's level has them, those outside have all that the block reads. */
+static int64_t filling(const start *b, int r, int64_t step)
+{
+    const tw_view *v = b->v;
+    const tw_space *s = v->s;
+    int64_t units[TW_MAX_MEMORIES][TW_MAX_OPERANDS], tile[TW_MAX_LOOPS];
+    units_of_ends(b, units);
+    for (int l = 0; l < s->op->n_loops; l++)
+        tile[l] = l == r ? step
+                  : (s->reductions >> l & 1) || (b->inside >> l & 1)
+                      ? tw_min(b->tile_lo[b->t][l], s->op->loop[l].extent)
+                      : b->lo[l];
+    for (int o = 0; o < tw_op_output(s->op); o++) {
+        if (units[v->f->n_tiled - 1][o] == 0 || (s->clipped >> o & 1)) continue;
+        for (int t = 0; t <= b->t; t++)
+            units[t][o] = tw_max(units[t][o], tw_view_units(v, o, t < b->t ? b->lo : tile));
+    }
+    return tw_ends_fill(v, b->ends, units);
+}
+
+/* The last tile's way out, where it is one of the outermost level along some loops. */
+static int64_t draining(const start *b)
+{
+    const tw_view *v = b->v;
+    const tw_space *s = v->s;
+    int output = tw_op_output(s->op);
+    int64_t units[TW_MAX_MEMORIES][TW_MAX_OPERANDS], len[TW_MAX_LOOPS];
+    int64_t least = b->least_wide ? b->ends->stretched : b->ends->drain;
+    if (b->t > 0) return least;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        int d = v->f->over.dim[l] - 1;
+        int64_t extent = s->op->loop[l].extent, lo = b->lo[l], hi = b->hi[l];
+        len[l] = tw_min(v->last[0][l], extent);
+        if (d < 0 || b->points[d] != extent) continue;
+        if (b->inside >> l & 1) lo = b->tile_lo[0][l], hi = b->tile_hi[0][l];
+        int64_t size = v->f->size[d], spare = b->wide[d] * size - extent;
+        len[l] = tw_max(len[l], tw_fit_last(extent, (tw_range){(int32_t)lo, (int32_t)hi}, size, spare));
+    }
+    units_of_ends(b, units);
+    units[0][output] = tw_max(units[0][output], tw_view_units(v, output, len));
+    return tw_max(least, tw_ends_drain(v, b->ends, units));
+}
+
+/* Cycles of programs with the block but for their way out, where `started` is what they take at least if what the block reads comes
+ * without a pause, and `executed` what all executions take. Long steps fill slowly, short ones leave the array waiting between blocks. */
+static int64_t stepping(const start *b, int64_t passes, int64_t started, int64_t executed)
+{
+    enum { MOST = 32 };
+    const tw_view *v = b->v;
+    unsigned cut = b->single ? 0 : v->may[b->t] & v->s->reductions;
+    int64_t least = INT64_MAX;
+    if (!cut || b->n_reduced > 0) return tw_max(started, tw_sat_add(filling(b, -1, 0), executed));
+    for (; cut; cut &= cut - 1) {
+        int r = __builtin_ctz(cut), n = 0;
+        int64_t extent = v->s->op->loop[r].extent, beside = b->reduced / extent;
+        int64_t lo = tw_min(b->tile_lo[b->t][r], extent), hi = tw_min(v->hi[b->t][r], extent);
+        for (int64_t step = lo, next; step <= hi; step = next, n++) { /* steps from `step` up to the next one */
+            next = n < MOST ? step + 1 : hi + 1;
+            int64_t waits = waiting(b, passes, tw_sat_mul(beside, next - 1));
+            int64_t cycles = tw_max(started, tw_sat_add(filling(b, r, step), executed));
+            least = tw_min(least, tw_sat_add(cycles, waits));
+            if (waits == 0) break; /* longer ones fill more slowly */
+        }
+    }
+    return least;
 }
 
 static void weigh(start *b)
@@ -242,7 +328,7 @@ static void weigh(start *b)
     bool cut = !b->single || (b->v->surely[b->v->f->n_tiled - 1] & s->reductions);
     int64_t all = b->beside, block = 1, sums = 1;
     for (int d = 0; d < b->n_dims; d++) {
-        all = tw_sat_mul(all, b->v->passes[d]);
+        all = tw_sat_mul(all, b->wide[d]);
         block = tw_sat_mul(block, b->passes[d]);
     }
     int64_t most = 1;
@@ -264,9 +350,10 @@ static void weigh(start *b)
     int64_t moving, cycles = tw_sat_add(reading(b, &moving),
                                         tw_sat_add(b->ends->exec, rest > 0 ? tw_busy_of(b->mac, 1, rest) : 0));
     bool alone = !b->mac->late && (b->one_buffer || (b->single && units > b->room / 2));
-    cycles = tw_sat_add(cycles, alone ? leaving(b, count_blocks(b)) : b->ends->stretched);
-    if (b->outermost) cycles = tw_sat_add(cycles, waiting(b, block));
-    cycles = tw_max(cycles, tw_sat_add(moving, b->ends->exec + b->ends->stretched));
+    int64_t out = alone ? leaving(b, count_blocks(b)) : draining(b);
+    if (tw_sat_add(cycles, out) >= b->best) return;
+    cycles = stepping(b, block, cycles, tw_busy_of(b->mac, 1, tw_sat_mul(b->reduced, all)));
+    cycles = tw_max(tw_sat_add(cycles, out), tw_sat_add(moving, b->ends->exec + b->ends->drain));
     b->best = tw_min(b->best, cycles);
 }
 
@@ -299,11 +386,37 @@ static int64_t least_of_pair(const start *b, int d, int64_t passes)
 /* Points over dimension d of a block that takes x passes over it, at least. */
 static int64_t least_points(const start *b, int d, int64_t x)
 {
-    int64_t size = b->v->f->size[d], spare = b->v->passes[d] * size - b->points[d];
+    int64_t size = b->v->f->size[d], spare = b->wide[d] * size - b->points[d];
     int64_t least = tw_max(x * size - spare, b->pair[d]);
     int l = alone_over(b, d);
     return l >= 0 && b->level[l] >= 0 ? tw_fit_longest(b->points[d], b->level[l], tw_max(1, least), size, spare)
                                       : least;
+}
+
+static void choose_passes(start *b, int d);
+
+/* The block has x passes and `least` points or more over dimension d: how long it is along a loop that is alone there. */
+static void choose_length(start *b, int d, int l, int64_t x)
+{
+    int64_t lo = b->lo[l], hi = b->hi[l];
+    b->lo[l] = b->least[d];
+    b->hi[l] = tw_min(hi, x * b->v->f->size[d]);
+    choose_passes(b, d + 1);
+    b->lo[l] = lo;
+    b->hi[l] = hi;
+}
+
+/* Whether the sums of the block over the dimensions up to d have room with the shortest tiles over those behind. */
+static bool have_room(const start *b, int d)
+{
+    int64_t sums = 1;
+    for (int i = 0; i < b->n_dims; i++) {
+        if (b->v->f->loops[i] & b->v->s->reductions) continue;
+        if (i <= d) sums = tw_sat_mul(sums, b->least[i]);
+        for (unsigned rest = i > d ? b->v->f->loops[i] : 0; rest; rest &= rest - 1)
+            sums = tw_sat_mul(sums, b->lo[__builtin_ctz(rest)]);
+    }
+    return sums <= b->room;
 }
 
 /* All numbers of passes that the block may take over dimension d and those behind it. */
@@ -314,19 +427,23 @@ static void choose_passes(start *b, int d)
         return;
     }
     int64_t size = b->v->f->size[d], lo = 1, hi = 1;
+    int l = alone_over(b, d);
     bool parallel = !(b->v->f->loops[d] & b->v->s->reductions);
     for (unsigned rest = b->v->f->loops[d]; rest; rest &= rest - 1) {
         lo = tw_sat_mul(lo, b->lo[__builtin_ctz(rest)]);
         hi = tw_sat_mul(hi, b->hi[__builtin_ctz(rest)]);
     }
-    for (int64_t x = tw_cdiv(lo, size); x <= b->v->passes[d] && b->best > b->known; x++) {
+    for (int64_t x = tw_cdiv(lo, size); x <= b->wide[d] && b->best > b->known; x++) {
         int64_t least = tw_max(lo, least_points(b, d, x));
         if (b->single && parallel && !b->v->f->joined) least = tw_max(least, (x - 1) * size + 1);
         if (least > x * size) continue;
-        if (least > hi || (parallel && least > b->room)) break;
         b->passes[d] = x;
         b->least[d] = least;
-        choose_passes(b, d + 1);
+        if (least > hi || (parallel && !have_room(b, d))) break;
+        if (l >= 0)
+            choose_length(b, d, l, x);
+        else
+            choose_passes(b, d + 1);
     }
 }
 
@@ -342,8 +459,9 @@ static void choose_block(start *b, int t, unsigned inside)
         b->hi[l] = whole ? extent : b->tile_hi[t - piece][l];
         b->level[l] = whole ? -1 : t - piece;
     }
+    b->t = t;
+    b->inside = inside;
     b->single = inside == 0 && t == v->f->n_tiled - 1;
-    b->outermost = inside == 0 && t == 0 && !b->single;
     choose_passes(b, 0);
 }
 
@@ -364,46 +482,54 @@ static void choose_blocks(start *b)
 
 /* ---- unfinished sums that leave ---- */
 
-/* Iterations of the outermost reduction loop that is cut, at least; 0: none can be. */
-static int64_t least_trips(const tw_view *v)
-{
-    int64_t least = 0;
-    for (int t = 0; t < v->f->n_tiled; t++) {
-        for (unsigned rest = v->may[t] & v->s->reductions; rest; rest &= rest - 1) {
-            int l = __builtin_ctz(rest);
-            int64_t n = tw_max(2, tw_cdiv(v->s->op->loop[l].extent, v->hi[t][l]));
-            least = least == 0 ? n : tw_min(least, n);
-        }
-        if (v->surely[t] & v->s->reductions) break;
-    }
-    return least;
-}
-
-/* Cycles of programs in which sums leave before they are finished. */
-static int64_t with_leaving_sums(const start *b)
+/* Cycles in which all sums leave `trips` times, and come back once less. */
+static int64_t trips_take(const start *b, int64_t trips)
 {
     const tw_space *s = b->v->s;
     int output = tw_op_output(s->op), e = s->mover[b->memory][output];
     const tw_engine *mover = &s->machine->engine[e];
-    int64_t trips = least_trips(b->v);
-    if (trips == 0 || s->back[b->memory] < 0) return INT64_MAX;
-    if (s->machine->reuse != TW_REUSE_DECLARED) return 0;
     int64_t sums = tw_sat_mul(s->least[output], s->partial_units), last = s->least[output] * s->elem_units[output];
     int64_t units = tw_sat_add(last, tw_sat_mul(sums, (trips - 1) * (s->back[b->memory] == e ? 2 : 1)));
     int64_t busy = tw_cdiv(tw_busy_of(mover, 1, units), mover->count);
     return tw_sat_add(tw_sat_add(b->ends->fill, b->ends->exec), tw_sat_add(busy, b->ends->leaving));
 }
 
-/* Cycles of programs that take a pass more than the least over some dimension. */
-static int64_t with_more_passes(const start *b)
+/* Cycles of programs in which loop r is the outermost reduction that is cut, by level t, and sums leave before they are finished. In few
+ * trips each has many points of the loop, and the first tile of the level, too; in many the sums take long. */
+static int64_t with_trips(start *b, int t, int r, int64_t executed)
 {
-    int64_t least = INT64_MAX;
-    for (int d = 0; d < b->n_dims; d++) {
-        int64_t passes = tw_sat_mul(b->beside, b->reduced);
-        for (int k = 0; k < b->n_dims; k++) passes = tw_sat_mul(passes, b->v->passes[k] + (k == d));
-        least = tw_min(least, tw_busy_of(b->mac, b->v->execs[b->v->f->n_tiled], passes));
+    enum { MOST = 16 };
+    const tw_view *v = b->v;
+    int64_t extent = v->s->op->loop[r].extent, least = INT64_MAX, lo = tw_min(b->tile_lo[t][r], extent);
+    int64_t first = tw_max(2, tw_cdiv(extent, v->hi[t][r]));
+    int64_t ends = tw_sat_add(executed, b->least_wide ? b->ends->stretched : b->ends->drain);
+    b->t = t;
+    b->inside = ~v->s->reductions;
+    for (int64_t n = first; n <= extent; n++) {
+        int64_t moving = trips_take(b, n);
+        int64_t step = n < first + MOST ? tw_max(lo, tw_cdiv(extent, n)) : lo;
+        if (moving >= least) break;
+        least = tw_min(least, tw_max(moving, tw_sat_add(filling(b, r, step), ends)));
+        if (step == lo) break;
     }
-    return tw_sat_add(least, tw_sat_add(b->ends->fill, b->ends->drain));
+    return least;
+}
+
+/* The same of all such loops. */
+static int64_t with_leaving_sums(start *b)
+{
+    const tw_view *v = b->v;
+    int64_t least = INT64_MAX, passes = tw_sat_mul(b->beside, b->reduced);
+    if (v->s->back[b->memory] < 0) return INT64_MAX;
+    for (int d = 0; d < b->n_dims; d++) passes = tw_sat_mul(passes, b->wide[d]);
+    for (int t = 0; t < v->f->n_tiled; t++) {
+        unsigned cut = v->may[t] & v->s->reductions;
+        if (cut && v->s->machine->reuse != TW_REUSE_DECLARED) return 0;
+        for (; cut; cut &= cut - 1)
+            least = tw_min(least, with_trips(b, t, __builtin_ctz(cut), tw_busy_of(b->mac, 1, passes)));
+        if (v->surely[t] & v->s->reductions) break; /* then no level inside has the outermost one */
+    }
+    return least;
 }
 
 /* Room for sums in the innermost memory of the output, beside one tile of what else is there. */
@@ -426,6 +552,7 @@ static void look_at_loops(start *b)
         int d = v->f->over.dim[l] - 1;
         int64_t *product = d >= 0 ? &b->points[d] : v->s->reductions >> l & 1 ? &b->reduced : &b->beside;
         *product = tw_sat_mul(*product, v->s->op->loop[l].extent);
+        b->n_reduced += d >= 0 && (v->s->reductions >> l & 1);
     }
 }
 
@@ -438,7 +565,7 @@ static bool look_at_tiles(start *b)
         int64_t extent = v->s->op->loop[l].extent;
         int d = v->f->over.dim[l] - 1;
         bool alone = d >= 0 && b->points[d] == extent;
-        int64_t size = alone ? b->v->f->size[d] : 1, spare = alone ? v->passes[d] * size - extent : 0;
+        int64_t size = alone ? b->v->f->size[d] : 1, spare = alone ? b->wide[d] * size - extent : 0;
         for (int t = 0; t < v->f->n_tiled; t++) {
             /* Tiles that a machine takes may be longer than the loop. */
             b->tile_lo[t][l] = tw_fit_longest(extent, t, tw_min(v->lo[t][l], extent), size, spare);
@@ -537,15 +664,53 @@ int64_t tw_start_alone(const tw_view *v, const tw_ends *ends)
     return b.best;
 }
 
+/* Cycles of programs with so many passes at least, whatever their blocks. */
+static int64_t with_width(const start *b)
+{
+    int64_t passes = tw_sat_mul(b->beside, b->reduced);
+    for (int d = 0; d < b->n_dims; d++) passes = tw_sat_mul(passes, b->wide[d]);
+    int64_t busy = tw_busy_of(b->mac, b->v->execs[b->v->f->n_tiled], passes);
+    return tw_sat_add(busy, tw_sat_add(b->ends->fill, b->ends->drain));
+}
+
+/* Programs with these passes. */
+static void weigh_width(start *b)
+{
+    int64_t more[TW_MAX_DIMS];
+    b->least_wide = true;
+    for (int d = 0; d < b->n_dims; d++) {
+        more[d] = b->wide[d] - b->v->passes[d];
+        b->pair[d] = least_of_pair(b, d, b->wide[d]);
+        b->least_wide &= more[d] == 0;
+    }
+    if (!look_at_tiles(b)) return;
+    b->best = tw_min(b->best, with_leaving_sums(b));
+    if (b->best <= b->known) return;
+    b->one_buffer = least_sums(b, more) > b->room / 2;
+    choose_blocks(b);
+}
+
+/* All numbers of passes over dimension d and those behind it, until they alone take longer than what is known of fewer. */
+static void choose_width(start *b, int d)
+{
+    enum { MOST = 1 };
+    for (int more = 0; more <= MOST && b->best > b->known; more++) {
+        for (int k = d; k < b->n_dims; k++) b->wide[k] = b->v->passes[k] + (k == d ? more : 0);
+        int64_t least = with_width(b);
+        if (least >= b->best) return;
+        if (more == MOST)
+            b->best = least; /* so many, or more */
+        else if (d + 1 < b->n_dims)
+            choose_width(b, d + 1);
+        else
+            weigh_width(b);
+    }
+}
+
 int64_t tw_start_least(const tw_view *v, const tw_ends *ends, int64_t known)
 {
     start b;
     if (v->s->plain == 0 || !start_of(v, ends, known, &b)) return 0;
-    b.best = with_more_passes(&b);
-    if (b.best <= known || !look_at_tiles(&b)) return b.best;
-    for (int d = 0; d < b.n_dims; d++) b.pair[d] = least_of_pair(&b, d, v->passes[d]);
-    b.one_buffer = least_sums(&b, (int64_t[TW_MAX_DIMS]){0}) > b.room / 2;
-    b.best = tw_min(b.best, with_leaving_sums(&b));
-    if (b.best > known) choose_blocks(&b);
+    choose_width(&b, 0);
     return b.best;
 }

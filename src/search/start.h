@@ -21,6 +21,11 @@
 #define TW_SEARCH_START_H
 #include "search/view.h"
 
+/* Memories of an operand's path, outermost first without memory 0. */
+typedef struct tw_route {
+    int n, memory[TW_MAX_MEMORIES];
+} tw_route;
+
 typedef struct tw_ends { /* of a program, in cycles */
     /* Of each mover that carries inputs, -1: none: what comes before its first command and after its last, up to the
      * execution that waits for it. */
@@ -30,7 +35,13 @@ typedef struct tw_ends { /* of a program, in cycles */
     int64_t drain;          /* the last tile's way out,                                    */
     int64_t stretched;      /* the same where no pass is wasted,                           */
     int64_t outer, leaving; /* without its first step; and where that is any tile          */
+    const tw_route *way;    /* of each operand                                             */
+    /* Where no pass is wasted: units of the first tile of each input and of the last of the output, by level. */
+    int64_t units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
 } tw_ends;
+/* What comes before the first execution, and after the last, where tiles have these units. */
+int64_t tw_ends_fill(const tw_view *view, const tw_ends *ends, const int64_t (*units)[TW_MAX_OPERANDS]);
+int64_t tw_ends_drain(const tw_view *view, const tw_ends *ends, const int64_t (*units)[TW_MAX_OPERANDS]);
 
 /* Cycles of a program of the part at least; 0: nothing is known. Nothing that is not above `known` is worth finding out. */
 int64_t tw_start_least(const tw_view *view, const tw_ends *ends, int64_t known);

@@ -124,11 +124,12 @@ static bool slides(const tw_async *s, const tw_instr *in)
     return in->takes && in->dst >= 0 && s->buffer[in->dst].circular;
 }
 
-/* Its rows come behind those of the window before. The first of a sweep has room when all windows have been given back. */
+/* Its rows come behind those of the window before, and where those of other windows lay when these have been given back. */
 static void wait_for_rows(const tw_async *s, command *c, const tw_instr *in)
 {
     int pool = s->buffer[in->dst].pool;
-    wait_for(&c->credit, in->continues >= 0 ? &s->came[pool] : &s->behind[pool]);
+    wait_for(&c->credit, in->after == TW_AFTER_ALL ? &s->behind[pool] : &s->came[pool]);
+    if (in->after >= 0) wait_for(&c->credit, &s->unused[in->after]);
 }
 
 static void collect_waits(const tw_async *s, command *c, const tw_instr *in)
@@ -300,7 +301,8 @@ static const tw_buffer *awaited(const tw_async *s, const command *c)
         const tw_instr *in = &c->event[i].instr;
         if (!in->takes || in->dst < 0) continue;
         const tw_buffer *b = &s->buffer[in->dst];
-        bool rows = b->circular && (c->credit == &s->behind[b->pool] || c->credit == &s->came[b->pool]);
+        bool rows = b->circular && (c->credit == &s->behind[b->pool] || c->credit == &s->came[b->pool] ||
+                                    (in->after >= 0 && c->credit == &s->unused[in->after]));
         if (rows || c->credit == &s->unused[in->dst]) return b;
     }
     return NULL;

@@ -95,6 +95,15 @@ static void add_units(tw_forward *f)
     }
 }
 
+/* Where the last windows of a circular buffer lie, seen from its last row: which of them the next ones wait for. */
+static uint64_t print_windows(const tw_past_windows *past, int64_t credits)
+{
+    uint64_t print = (uint64_t)tw_min(past->n, credits);
+    for (int64_t i = tw_max(past->over, past->n - credits); i < past->n; i++)
+        print = (print ^ (uint64_t)(past->end - past->first[i % credits])) * UINT64_C(0x9e3779b97f4a7c15);
+    return print ^ (uint64_t)(past->n - past->over);
+}
+
 /* Free slots in the order in which they will be taken, held ones in the order of their tiles. What is resident is never
  * taken from the ring: its buffer stands there too, but each moment is written down, and moved, once. */
 static void add_pool(tw_forward *f, int m, int o)
@@ -115,6 +124,7 @@ static void add_pool(tw_forward *f, int m, int o)
         add_moment(f, &s->behind[m * TW_MAX_OPERANDS + o]);
         add_moment(f, &s->came[m * TW_MAX_OPERANDS + o]);
     }
+    if (residency->slides) f->now.windows[m][o] = print_windows(&c->past[m][o], ring->n);
     f->now.n_free[m][o] = ring->n_free;
     for (int32_t i = 0, at = ring->head; i < ring->n_free; i++, at = at + 1 < ring->n ? at + 1 : 0)
         add_moment(f, &s->unused[ring->slot[at]]);
@@ -171,7 +181,7 @@ static likeness compare(tw_forward *f, int64_t *delta)
     const int64_t *first = NULL; /* of those that have moved: all others must like it */
     bool moved = false, same = true, again = f->grows;
     if (a->n != b->n || a->len != b->len || memcmp(a->n_free, b->n_free, sizeof a->n_free) != 0 ||
-        memcmp(a->n_out, b->n_out, sizeof a->n_out) != 0)
+        memcmp(a->n_out, b->n_out, sizeof a->n_out) != 0 || memcmp(a->windows, b->windows, sizeof a->windows) != 0)
         return OTHER;
     *delta = b->at[b->n - 1] - a->at[a->n - 1]; /* the last moment of all */
     if (!units_moved(f)) return OTHER;

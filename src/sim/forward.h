@@ -31,7 +31,8 @@ typedef struct tw_snapshot {
     int64_t *at;    /* in an order that does not depend on the names of buffers    */
     int64_t *share; /* `width` per moment; those without a path have zeros         */
     int64_t n_free[TW_MAX_MEMORIES][TW_MAX_OPERANDS], n_out[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
-    int64_t len; /* of the tile along the place's loop */
+    uint64_t windows[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* of what slides: a print of where the last ones lie */
+    int64_t len;                                        /* of the tile along the place's loop                */
     int64_t step;
     tw_timeline total;
 } tw_snapshot;

@@ -79,10 +79,12 @@ unsigned tw_op_clipped(const tw_op *op)
 
 bool tw_op_is_neutral(const tw_op *op, const int64_t elems[TW_MAX_OPERANDS])
 {
-    int empty = 0;
+    int empty = 0, n = tw_op_n_variables(op);
+    int64_t whole[TW_MAX_OPERANDS] = {0}; /* of each input, all of its pieces */
     if (op->compute == TW_MAP) return false;
-    for (int o = 0; o < tw_op_output(op); o++) empty += elems[o] == 0;
-    return op->compute == TW_MULTIPLY_ADD ? empty > 0 : empty == tw_op_output(op);
+    for (int o = 0; o < tw_op_output(op); o++) whole[tw_op_variable(op, o)] += elems[o];
+    for (int o = 0; o < n; o++) empty += whole[o] == 0;
+    return op->compute == TW_MULTIPLY_ADD ? empty > 0 : empty == n;
 }
 
 /* Away from the tensor's edges only the lengths matter; near them, how far the box reaches beyond, and the

@@ -87,25 +87,30 @@ tw_runs tw_runs_of(const tw_operand *operand, const tw_region *inner, const tw_r
     return make_runs(operand, inner, outer, elem, 0);
 }
 
-/* Of a region in a place. The rows of a circular buffer come one by one, since they may wrap around. */
+/* Of a region in a place. The rows of a circular buffer come one by one, since they may wrap around; what is before the row in a tile comes
+ * behind it there. */
 static tw_runs runs_in(const tw_region *region, const tw_place *p)
 {
     int n_walked = p->rows > 0 ? p->axis + 1 : 0;
     tw_runs r = make_runs(p->shape, region, &p->region, tw_dtype_bytes(p->dtype), n_walked);
     r.rows = p->rows;
+    r.base = p->base;
+    r.stride = p->stride;
     r.axis = p->axis;
     return r;
 }
 
+static int64_t row_of(const tw_runs *r, int64_t number) { return number - tw_fdiv(number, r->rows) * r->rows; }
+
 int64_t tw_runs_offset(const tw_runs *r)
 {
-    int64_t at = 0;
+    int64_t at = 0, row = 0;
     for (int a = 0; a < r->n_axes; a++)
         if (r->rows > 0 && a == r->axis)
-            at = at * r->rows + r->at[a] % r->rows;
+            row = row_of(r, r->base + r->at[a]) * r->stride;
         else
             at = at * tw_span_len(r->outer->axis[a]) + r->at[a] - r->outer->axis[a].lo;
-    return at * r->step + r->first;
+    return row + at * r->step + r->first;
 }
 
 bool tw_runs_next(tw_runs *r)

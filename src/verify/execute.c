@@ -58,6 +58,7 @@ static void make_circular(tw_executor *e, int memory)
             p->buffer = i;
             p->room = room;
             p->rows = slide->rows;
+            p->stride = room / slide->rows;
             p->axis = slide->axis;
         }
     }

@@ -26,8 +26,12 @@ typedef struct tw_place { /* a buffer, or a tensor in the outermost memory */
     bool full;               /* `region` says how the bytes are to be read      */
     tw_region region;
     int64_t
-        rows; /* of a circular buffer: position x of `axis` lies at x modulo so many, and `region` says nothing about that axis;
+        rows; /* of a circular buffer: position x of `axis` lies in the row base + x modulo so many, and `region` says nothing about that axis;
                      0: it is not circular */
+    int64_t
+        stride; /* bytes from one row to the next: rows of several sweeps may lie there, each packed in its own lengths */
+    int64_t base,
+        end; /* of the window that the place names; of the first place: behind the last row that came, base included */
     int axis;
 } tw_place;
 
@@ -95,7 +99,8 @@ typedef struct tw_runs {
     int64_t at[TW_MAX_AXES];
     int n_axes;    /* that are walked: those before the run                */
     int64_t first; /* offset of the run within the axes that it spans      */
-    int64_t rows;  /* not 0: positions of `axis`, which is walked, count modulo this */
+    int64_t rows;  /* not 0: positions of `axis`, which is walked, lie in rows: base + position modulo this, */
+    int64_t base, stride; /* each so many bytes behind the one before */
     int axis;
     int64_t step, bytes; /* bytes per position of the last axis walked; of a run */
 } tw_runs;

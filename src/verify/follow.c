@@ -38,13 +38,17 @@ struct tw_follow {
     moment moment[2];             /* of this step and of the one before, in turns */
     group loads, *rest, *waiting; /* of this step; of the one before             */
     group kept[2];
-    bool waited, ahead;            /* loads of this step stand before what waits; some of these have come */
-    bool drains;                   /* one of them waits for all executions */
-    int loaded[TW_WANTED_MAX];     /* into which buffers they go          */
-    bool loads_all[TW_WANTED_MAX]; /* and whether they take all of a pool */
+    bool waited, ahead;        /* loads of this step stand before what waits; some of these have come */
+    bool drains;               /* one of them waits for all executions */
+    int loaded[TW_WANTED_MAX]; /* into which buffers they go          */
+    int64_t
+        round[TW_WANTED_MAX]; /* windows that begin before this row are in the way of theirs; INT64_MIN: none is */
     int window[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* of what slides: the buffer of the last window */
-    int64_t *reach;                               /* per buffer: where its window ends            */
-    int64_t *given;                               /* per buffer: in which step it was given back, -1: never */
+    int64_t *reach;                               /* per buffer: where its window ends,           */
+    int64_t *base,
+        *first; /* the number of row 0 in its sweep, rows being numbered as they come, and of its first row */
+    int64_t end[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* number behind the last row that came        */
+    int64_t *given;                                /* per buffer: in which step it was given back, -1: never */
     ring pool[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
 };
 
@@ -100,7 +104,9 @@ tw_follow *tw_follow_new(const tw_verify_input *in, tw_arena *arena)
     f->in = in;
     f->given = TW_NEW(arena, int64_t, in->layout->n_buffers + 1);
     f->reach = TW_NEW(arena, int64_t, in->layout->n_buffers + 1);
-    if (!f->given || !f->reach || !init_rings(f, arena)) return NULL;
+    f->base = TW_NEW(arena, int64_t, in->layout->n_buffers + 1);
+    f->first = TW_NEW(arena, int64_t, in->layout->n_buffers + 1);
+    if (!f->given || !f->reach || !f->base || !f->first || !init_rings(f, arena)) return NULL;
     for (int i = 0; i < in->layout->n_buffers; i++) f->given[i] = -1;
     tw_residencies_init(&f->residencies, in);
     f->may_owe = f->residencies.walk.turns;
@@ -227,19 +233,27 @@ static bool check_turn(const tw_site *s, const tw_wanted *w)
     return i->unit == w->unit ? true : tw_fault_at(s, "is on unit %d, it is the turn of %d", i->unit, w->unit);
 }
 
-/* A window goes on with what the one before it has; the first of a sweep has the circular buffer to itself. */
+/* Notes where the rows of a window lie among all that came. */
+static void number_rows(tw_follow *f, const tw_instr *i, const tw_wanted *w, int before)
+{
+    int64_t *end = &f->end[w->memory][w->operand], base = w->begins ? *end - w->rows.lo : f->base[before];
+    tw_region window;
+    bool touched = tw_verify_hull(f->in->op, w->operand, &i->box, &window);
+    f->base[i->dst] = base;
+    f->first[i->dst] = base + (touched ? window.axis[w->axis].lo : w->rows.lo);
+    *end = base + w->rows.hi;
+}
+
+/* A window goes on with what the one before it has, the first of a sweep with nothing. */
 static bool check_window(tw_follow *f, const tw_site *s, const tw_wanted *w)
 {
     const tw_instr *i = s->instr;
     if (w->op != TW_LOAD || !f->residencies.of[w->memory][w->operand].slides) return true;
-    const ring *r = &f->pool[w->memory][w->operand];
     int *before = &f->window[w->memory][w->operand];
     if (i->continues != (w->begins ? -1 : *before))
         return tw_fault_at(s, w->begins ? "continues a window, it is the first of its sweep"
                                         : "does not continue the window before it");
-    if (w->begins && r->n_free < r->n)
-        return tw_fault_at(s, "begins a sweep in '%s', where windows of the last one are held",
-                           f->in->machine->memory[w->memory].name);
+    number_rows(f, i, w, *before);
     *before = i->dst;
     f->reach[i->dst] = w->rows.hi;
     return true;
@@ -302,15 +316,15 @@ static bool check_given(tw_follow *f, const tw_site *s, const moment *now)
     return true;
 }
 
-/* Whether the buffer, or one of its pool, was given back in the step before. */
-static bool needs_last_step(const tw_follow *f, int buffer, bool all)
+/* Whether the buffer, or a window in the way of the one that comes into it, was given back in the step before. */
+static bool needs_last_step(const tw_follow *f, int buffer, int64_t round)
 {
     const tw_layout *layout = f->in->layout;
     const tw_buffer *b = &layout->buffer[buffer];
-    int first = all ? layout->first[b->memory][b->operand] : buffer,
-        n = all ? layout->count[b->memory][b->operand] : 1;
-    for (int k = first; k < first + n; k++)
-        if (f->given[k] == f->step - 1) return true;
+    int first = layout->first[b->memory][b->operand], n = layout->count[b->memory][b->operand];
+    if (f->given[buffer] == f->step - 1) return true;
+    for (int k = first; k < first + n && round > INT64_MIN; k++)
+        if (k != buffer && f->given[k] == f->step - 1 && f->first[k] < round) return true;
     return false;
 }
 
@@ -320,10 +334,13 @@ static bool check_ahead(tw_follow *f, const tw_site *s, const group *g)
     bool has_reason = false;
     if (g != &f->loads || !f->waited) return true;
     f->loaded[g->at - 1] = s->instr->dst;
-    f->loads_all[g->at - 1] = g->want[g->at - 1].begins;
+    const tw_wanted *w = &g->want[g->at - 1];
+    bool slides = f->residencies.of[w->memory][w->operand].slides;
+    f->round[g->at - 1] =
+        slides ? f->end[w->memory][w->operand] - f->in->slide[w->memory][w->operand].rows : INT64_MIN;
     f->drains |= s->instr->drains;
     if (g->at < g->n) return true;
-    for (int k = 0; k < g->n; k++) has_reason |= needs_last_step(f, f->loaded[k], f->loads_all[k]);
+    for (int k = 0; k < g->n; k++) has_reason |= needs_last_step(f, f->loaded[k], f->round[k]);
     if (f->ahead != (has_reason || f->drains)) return true;
     return tw_fault_at(s, f->ahead ? "runs ahead, which its buffer does not allow"
                                    : "could run ahead of the execution before it");

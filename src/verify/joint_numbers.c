@@ -148,6 +148,7 @@ static void join_window(const tw_joint_judge *j, const tw_joint_hold *h, int buf
     *p = *first;
     p->buffer = buffer;
     p->rows = h->slide.window + (h->slots - 1) * h->slide.moved;
+    p->stride = h->slide.row * tw_dtype_bytes(first->dtype);
     p->axis = h->slide.axis;
 }
 

@@ -322,7 +322,7 @@ static bool check_padding(const tw_joint_at *s)
 {
     const tw_op *op = s->op->op;
     for (int o = 0; o < tw_op_output(op) && s->op->engine.pad_half && !s->todo->fills; o++)
-        for (int a = 0; a < op->operand[o].n_axes; a++) {
+        for (int a = 0; a < op->operand[o].n_axes && op->operand[o].beside == 0; a++) {
             const tw_axis *axis = &op->operand[o].axis[a];
             int64_t taps = 0, pad = tw_verify_padding(op, o, a, &s->todo->box);
             for (int t = 0; t < axis->n_terms && axis->n_terms > 1; t++)

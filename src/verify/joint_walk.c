@@ -204,13 +204,21 @@ static bool ensure_inputs(walk *w, const tw_joint_op *o, const tw_box *box, unsi
  * memories are executed as ever. */
 static bool is_padding(const walk *w, const tw_joint_op *o, const tw_box *box)
 {
-    int output = tw_op_output(o->op), n_empty = 0;
+    int output = tw_op_output(o->op), n_inputs = 0, n_empty = 0;
     tw_region ignored;
-    for (int i = 0; i < output; i++) n_empty += !tw_verify_hull(o->op, i, box, &ignored);
     for (int i = 0; i <= output; i++)
         if (w->g->hold[o->hold[i]].per) return false;
+    for (int i = 0; i < output; i++) {
+        bool reads = false; /* some piece of the input */
+        if (o->op->operand[i].beside > 0) continue;
+        for (int p = i; p < output; p++)
+            if (p == i || o->op->operand[p].beside == i + 1)
+                reads = reads || tw_verify_hull(o->op, p, box, &ignored);
+        n_inputs++;
+        n_empty += !reads;
+    }
     if (o->op->compute == TW_MAP) return false;
-    return o->op->compute == TW_MULTIPLY_ADD ? n_empty > 0 : n_empty == output;
+    return o->op->compute == TW_MULTIPLY_ADD ? n_empty > 0 : n_empty == n_inputs;
 }
 
 /* The first point of every reduction. */

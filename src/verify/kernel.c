@@ -7,7 +7,7 @@
  *
  * One loop is run as an inner loop without counters, one with small strides. Where it moves along tested axes, the points at
  * which nothing is missing are an interval of it, and those outside do nothing: loops of which that cannot be said are
- * not taken. */
+ * not taken. Of an input in pieces a point takes the piece that has an element; `from` says which one that is. */
 #include "verify/kernel.h"
 
 #include <math.h>
@@ -32,6 +32,7 @@ typedef struct nest {
     const tw_kernel_value *value;
     double *out;
     int n_inputs, n_tested, n_counters; /* counters: offsets of the inputs, of the output, numerators */
+    int n_variables;                    /* inputs without further pieces                               */
     tested tested[MAX_TESTED];
     int64_t counter[MAX_COUNTERS];
     int64_t step[MAX_COUNTERS][TW_MAX_LOOPS];
@@ -108,7 +109,20 @@ static int64_t stride_cost(int64_t stride) { return stride == 0 ? 0 : stride == 
 static bool needs_all(const nest *k)
 {
     if (k->compute == TW_MAP) return false;
-    return k->op->value || k->compute == TW_MULTIPLY_ADD || k->n_inputs == 1;
+    return k->op->value || k->compute == TW_MULTIPLY_ADD || k->n_variables == 1;
+}
+
+/* Whether the input lies in pieces along the axis: then points at which one piece has nothing find another one. */
+static bool is_in_pieces(const nest *k, int input, const tw_axis *axis)
+{
+    const tw_operand *operand = k->op->operand;
+    int whole = operand[input].beside > 0 ? operand[input].beside - 1 : input;
+    long a = axis - operand[input].axis;
+    for (int o = k->n_variables; o < k->n_inputs; o++)
+        if (operand[o].beside == whole + 1 && (operand[o].axis[a].offset != operand[whole].axis[a].offset ||
+                                               operand[o].axis[a].extent != operand[whole].axis[a].extent))
+            return true;
+    return false;
 }
 
 static int64_t coefficient(const tw_axis *axis, int loop)
@@ -124,7 +138,9 @@ static bool can_be_inner(const nest *k, int loop)
 {
     for (int t = 0; t < k->n_tested; t++) {
         int64_t along = coefficient(k->tested[t].axis, loop);
-        if (along != 0 && (along < 0 || k->tested[t].axis->divisor != 1 || !needs_all(k))) return false;
+        if (along != 0 && (along < 0 || k->tested[t].axis->divisor != 1 || !needs_all(k) ||
+                           is_in_pieces(k, k->tested[t].input, k->tested[t].axis)))
+            return false;
     }
     return true;
 }
@@ -190,12 +206,15 @@ static void multiply_add(series x, series y, double *restrict out, int64_t so, i
     }
 }
 
-static void multiply_all(const nest *k, const int64_t *offset, const int64_t *stride, double *out, int64_t so,
-                         int64_t n)
+static void multiply_all(const nest *k, const int *from, const int64_t *offset, double *out, int64_t n)
 {
+    const int64_t *stride = k->stride, so = stride[k->n_inputs];
     for (int64_t i = 0; i < n; i++) {
         double product = 1;
-        for (int o = 0; o < k->n_inputs; o++) product *= k->input[o].data[offset[o] + i * stride[o]];
+        for (int v = 0; v < k->n_variables; v++) {
+            int o = from[v];
+            product *= k->input[o].data[offset[o] + i * stride[o]];
+        }
         out[i * so] += product;
     }
 }
@@ -223,12 +242,13 @@ static void accumulate(const nest *k, const double *a, int64_t sa, double *out, 
     }
 }
 
-static void multiply_two(const nest *k, const int64_t *offset, const int64_t *stride, double *out, int64_t so,
-                         int64_t n)
+static void multiply_two(const nest *k, const int *from, const int64_t *offset, double *out, int64_t n)
 {
-    int a = stride[1] == 0; /* the one that stands still comes first */
-    const double *x = k->input[a].data + offset[a], *y = k->input[!a].data + offset[!a];
-    multiply_add((series){x, stride[a]}, (series){y, stride[!a]}, out, so, n);
+    const int64_t *stride = k->stride;
+    int first = stride[from[1]] == 0; /* the one that stands still comes first */
+    int a = from[first], b = from[!first];
+    const double *x = k->input[a].data + offset[a], *y = k->input[b].data + offset[b];
+    multiply_add((series){x, stride[a]}, (series){y, stride[b]}, out, stride[k->n_inputs], n);
 }
 
 /* Values as they can be added up or multiplied in any order. */
@@ -243,32 +263,33 @@ static void tame(const nest *k, double *value, int64_t n)
 }
 
 /* The variables of `value` from this point on. */
-static void find_variables(const nest *k, const int64_t *offset, const int64_t *index, int64_t first,
+static void find_variables(const nest *k, const int *from, const int64_t *offset, const int64_t *index,
                            const double **var, int64_t *stride)
 {
     static const double zero = 0;
-    for (int o = 0; o < k->n_inputs; o++) {
-        var[o] = offset[o] >= 0 ? k->input[o].data + offset[o] : &zero;
-        stride[o] = offset[o] >= 0 ? k->stride[o] : 0;
+    for (int v = 0; v < k->n_variables; v++) {
+        int o = from[v];
+        var[v] = o >= 0 ? k->input[o].data + offset[o] : &zero;
+        stride[v] = o >= 0 ? k->stride[o] : 0;
     }
     for (int h = 0; h < k->op->n_held; h++) {
-        int loop = k->op->held[h].loop;
-        bool moves = loop >= 0 && loop == k->inner;
-        var[k->n_inputs + h] = k->value->held[h] + (loop < 0 ? 0 : index[loop] + (moves ? first : 0));
-        stride[k->n_inputs + h] = moves;
+        int loop = k->op->held[h].loop, v = k->n_variables + h;
+        var[v] = k->value->held[h] + (loop < 0 ? 0 : index[loop]);
+        stride[v] = loop >= 0 && loop == k->inner;
     }
 }
 
-static void run_values(const nest *k, const int64_t *offset, const int64_t *index, tw_span points)
+static void run_values(const nest *k, const int *from, const int64_t *offset, const int64_t *index, tw_span points)
 {
     int64_t n = tw_span_len(points);
     const double *var[TW_MAX_OPERANDS + TW_MAX_HELD];
     int64_t stride[TW_MAX_OPERANDS + TW_MAX_HELD], so = k->stride[k->n_inputs];
     double made[TW_FORMULA_BLOCK], *out = k->out + k->counter[k->n_inputs] + points.lo * so;
     unsigned present = ~0u;
-    for (int o = 0; o < k->n_inputs; o++)
-        if (offset[o] < 0) present &= ~(1u << o);
-    find_variables(k, offset, index, points.lo, var, stride);
+    for (int v = 0; v < k->n_variables; v++)
+        if (from[v] < 0) present &= ~(1u << v);
+    find_variables(k, from, offset, index, var, stride);
+    for (int h = k->n_variables; h < k->n_variables + k->op->n_held; h++) var[h] += points.lo * stride[h];
     while (n > 0) {
         int64_t some = tw_min(n, TW_FORMULA_BLOCK);
         tw_formula_eval_many(k->op->value, var, stride, present, some, made);
@@ -280,24 +301,35 @@ static void run_values(const nest *k, const int64_t *offset, const int64_t *inde
     }
 }
 
+/* The piece of an input that has an element at these points, -1: none has. */
+static int find_piece(const nest *k, const int64_t *offset, int variable)
+{
+    if (offset[variable] >= 0) return variable;
+    for (int o = k->n_variables; o < k->n_inputs; o++)
+        if (k->op->operand[o].beside == variable + 1 && offset[o] >= 0) return o;
+    return -1;
+}
+
 /* Points along the inner loop; offset[o], of the first one, < 0 where the input has no element. */
 static void run_points(const nest *k, const int64_t *offset, const int64_t *index, tw_span points)
 {
     const int64_t *stride = k->stride;
     int64_t n = tw_span_len(points);
-    int present = 0, out_at = k->n_inputs;
-    for (int o = 0; o < k->n_inputs; o++) present += offset[o] >= 0;
+    int present = 0, out_at = k->n_inputs, from[TW_MAX_OPERANDS];
+    for (int v = 0; v < k->n_variables; v++) present += (from[v] = find_piece(k, offset, v)) >= 0;
     double *out = k->out + k->counter[out_at] + points.lo * stride[out_at];
     if (k->op->value) {
-        if (present == k->n_inputs || k->compute == TW_MAP) run_values(k, offset, index, points);
+        if (present == k->n_variables || k->compute == TW_MAP) run_values(k, from, offset, index, points);
     } else if (k->compute != TW_MULTIPLY_ADD) {
-        for (int o = 0; o < k->n_inputs; o++)
-            if (offset[o] >= 0) accumulate(k, k->input[o].data + offset[o], stride[o], out, stride[out_at], n);
-    } else if (present == k->n_inputs) {
-        if (k->n_inputs == 2)
-            multiply_two(k, offset, stride, out, stride[out_at], n);
+        for (int v = 0; v < k->n_variables; v++) {
+            int o = from[v];
+            if (o >= 0) accumulate(k, k->input[o].data + offset[o], stride[o], out, stride[out_at], n);
+        }
+    } else if (present == k->n_variables) {
+        if (k->n_variables == 2)
+            multiply_two(k, from, offset, out, n);
         else
-            multiply_all(k, offset, stride, out, stride[out_at], n);
+            multiply_all(k, from, offset, out, n);
     }
 }
 
@@ -385,6 +417,7 @@ int tw_kernel_run(const tw_op *op, tw_compute compute, const tw_box *box, const 
 {
     nest k = {.op = op, .compute = compute, .box = box, .input = input, .value = value, .out = out};
     k.n_inputs = tw_op_output(op);
+    k.n_variables = tw_op_n_variables(op);
     for (int o = 0; o < k.n_inputs; o++) add_input(&k, o);
     add_output(&k);
     k.n_counters = k.n_inputs + 1 + k.n_tested;

@@ -210,8 +210,11 @@ static int64_t window_points(const tw_op *op, const tw_box *box, const int64_t i
     memcpy(at, index, sizeof at);
     for (int l = 0; l < op->n_loops; l++)
         if (op->loop[l].reduces) at[l] = 0;
-    do n += op->average_counts_padding || input_exists(&op->operand[0], at);
-    while (tw_verify_visit_next(box, reductions, at));
+    do {
+        bool exists = op->average_counts_padding;
+        for (int o = 0; o < tw_op_output(op) && !exists; o++) exists = input_exists(&op->operand[o], at);
+        n += exists;
+    } while (tw_verify_visit_next(box, reductions, at));
     return n;
 }
 
@@ -274,7 +277,7 @@ static double output_limit(const tw_model *model, const tw_op *op)
 static void draw_sums(tw_draw *draw, const tw_op *op, double limit)
 {
     bool product = op->compute == TW_MULTIPLY_ADD;
-    int n_inputs = op->n_operands - 1;
+    int n_inputs = tw_op_n_variables(op);
     double n = reduction_points(op) * (product ? 1 : n_inputs), term = 0;
     for (draw->amplitude = 4; draw->amplitude > 0; draw->amplitude /= 2) {
         double largest = (double)(2 * draw->amplitude);
@@ -360,7 +363,7 @@ void tw_draw_fill(const tw_draw *draw, const tw_model *model, const tw_op *op, i
 {
     int tensor = op->operand[operand].tensor;
     tw_draw mine = *draw;
-    if (!draw->factors && tensor != op->operand[0].tensor) mine.density = 1;
+    if (!draw->factors && tensor != op->operand[0].tensor && tw_op_variable(op, operand) != 0) mine.density = 1;
     int64_t n = tw_operand_elems(&op->operand[operand]);
     uint64_t state = seed + (uint64_t)tensor * UINT64_C(0x632be59bd9b4e019);
     for (int64_t i = 0; i < n; i++) out[i] = tw_draw_one(&mine, model->tensor[tensor].dtype, &state);

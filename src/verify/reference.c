@@ -47,21 +47,33 @@ static int64_t track_at(const track *t, const int64_t index[TW_MAX_LOOPS])
     return at;
 }
 
+/* The element of an input at this point, in whichever piece it is; NULL: in the padding. */
+static const double *find(const tw_reference_case *c, const track *t, int input, const int64_t index[TW_MAX_LOOPS])
+{
+    for (int o = input; o < tw_op_output(c->op); o++) {
+        if (o != input && c->op->operand[o].beside != input + 1) continue;
+        int64_t at = track_at(&t[o], index);
+        if (at >= 0) return &c->input[o][at];
+    }
+    return NULL;
+}
+
 /* What a point contributes; false: nothing. A product with padding is zero, otherwise padding is left out. */
 static bool combine(const tw_reference_case *c, const track *t, const int64_t index[TW_MAX_LOOPS], double *value)
 {
     bool product = c->op->compute == TW_MULTIPLY_ADD, any = product;
     *value = product ? 1 : 0;
     for (int o = 0; o < tw_op_output(c->op); o++) {
-        int64_t at = track_at(&t[o], index);
+        if (c->op->operand[o].beside > 0) continue;
+        const double *at = find(c, t, o, index);
         if (product)
-            *value *= at < 0 ? 0 : c->input[o][at];
-        else if (at < 0)
+            *value *= at ? *at : 0;
+        else if (!at)
             continue;
         else if (c->op->compute == TW_MAX)
-            *value = any && *value > c->input[o][at] ? *value : c->input[o][at];
+            *value = any && *value > *at ? *value : *at;
         else
-            *value += c->input[o][at];
+            *value += *at;
         any = true;
     }
     return any;
@@ -72,12 +84,12 @@ static bool evaluate(const tw_reference_case *c, const track *t, const int64_t i
 {
     const tw_op *op = c->op;
     double var[TW_MAX_OPERANDS + TW_MAX_HELD];
-    int n = tw_op_output(op);
+    int n = 0;
     unsigned present = ~0u;
-    for (int o = 0; o < n; o++) {
-        int64_t at = track_at(&t[o], index);
-        var[o] = at < 0 ? 0 : c->input[o][at];
-        if (at < 0) present &= ~(1u << o);
+    for (; n < tw_op_output(op) && op->operand[n].beside == 0; n++) {
+        const double *at = find(c, t, n, index);
+        var[n] = at ? *at : 0;
+        if (!at) present &= ~(1u << n);
     }
     if (present != ~0u && op->compute != TW_MAP) return false;
     for (int h = 0; h < op->n_held; h++)

@@ -253,11 +253,19 @@ bool tw_verify_can_miss(const tw_op *op, int operand)
 
 int64_t tw_verify_padding(const tw_op *op, int operand, int axis, const tw_box *box)
 {
-    const tw_axis *x = &op->operand[operand].axis[axis];
-    int64_t first, last;
-    reach_of(x, box, &first, &last);
-    if (last < 0 || first >= x->extent) return 0;
-    return tw_max(first < 0 ? -first : 0, last >= x->extent ? last + 1 - x->extent : 0);
+    int64_t first, last, before = INT64_MAX, behind = INT64_MAX;
+    bool all_before = true, all_behind = true;
+    for (int o = operand; o < op->n_operands;
+         o++) { /* of an input in pieces: before the first and behind the last */
+        const tw_axis *x = &op->operand[o].axis[axis];
+        if (o != operand && op->operand[o].beside != operand + 1) continue;
+        reach_of(x, box, &first, &last);
+        all_before = all_before && last < 0;
+        all_behind = all_behind && first >= x->extent;
+        before = tw_min(before, -first);
+        behind = tw_min(behind, last + 1 - x->extent);
+    }
+    return all_before || all_behind ? 0 : tw_max(0, tw_max(before, behind));
 }
 
 int64_t tw_verify_reach(const tw_op *op, int operand, int axis, const tw_box *box)
@@ -287,6 +295,8 @@ unsigned tw_verify_role(const tw_op *op, int operand)
 
 bool tw_verify_is_named(const tw_names *list, const tw_op *op, int operand)
 {
+    if (op->operand[operand].beside > 0)
+        operand = op->operand[operand].beside - 1; /* a piece counts as its input */
     for (int i = 0; list != NULL && i < list->n; i++)
         if (!strcmp(op->operand[operand].name, list->name[i])) return true;
     return false;

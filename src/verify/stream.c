@@ -170,28 +170,45 @@ static void empty(tw_executor *e, int buffer)
     e->stream->giver[buffer] = INT64_MAX;
 }
 
-/* A window that slides: the first of a sweep lays the circular buffer out anew, in rows of its length. */
+/* Rows of the region, each in its place among those of the circular buffer. */
+static bool check_rows(const tw_execution *s, const tw_place *p, const tw_region *region)
+{
+    tw_region row = *region;
+    row.axis[p->axis] = (tw_span){0, 1};
+    int64_t bytes = tw_verify_region_elems(p->shape, &row) * tw_dtype_bytes(p->dtype);
+    if (bytes > p->stride)
+        return tw_fault_at(&s->at, "puts rows of %" PRId64 " bytes into %s, whose rows have %" PRId64, bytes,
+                           tw_place_name(s, p).text, p->stride);
+    return check_room(s, p, p->rows * p->stride);
+}
+
+/* A window that slides: its rows lie behind those of the window before, the first of a sweep has lengths of its own. */
 static bool aim_window(const tw_execution *s, job *j)
 {
     const tw_instr *i = s->at.instr;
     const tw_layout *layout = s->e->in.layout;
     const tw_buffer *b = &layout->buffer[i->dst];
-    tw_place *first = &s->e->buffer[layout->first[b->memory][b->operand]];
-    tw_region row = j->region;
-    row.axis[first->axis] = (tw_span){0, first->rows};
-    int64_t elems = tw_verify_region_elems(tw_execution_operand(s, i->operand), &row);
-    if (!check_room(s, first, elems * tw_dtype_bytes(first->dtype))) return false;
+    tw_place *first = &s->e->buffer[layout->first[b->memory][b->operand]], *p = &s->e->buffer[i->dst];
+    if (!check_rows(s, p, &j->region)) return false;
+    tw_span new = j->region.axis[p->axis];
     s->e->stream->giver[i->dst] = INT64_MAX;
-    for (int k = 0; k < layout->count[b->memory][b->operand] && i->continues < 0; k++) {
-        tw_place_poison(&first[k]);
-        first[k].region = j->region;
-        first[k].full = true;
+    if (i->continues < 0) {
+        p->region = j->region;
+        p->base = first->end - new.lo;
+        p->full = true;
+    } else {
+        if (!tw_rule_buffer(&s->at, i->continues, i->operand)) return false;
+        const tw_place *before = &s->e->buffer[i->continues];
+        p->region = before->region;
+        p->base = before->base;
+        p->full = before->full;
     }
-    tw_region held = first->region;
-    held.axis[first->axis] = j->region.axis[first->axis];
-    if (!first->full || !tw_verify_region_inside(tw_execution_operand(s, i->operand), &j->region, &held))
+    first->end = p->base + new.hi;
+    tw_region held = p->region;
+    held.axis[p->axis] = new;
+    if (!p->full || !tw_verify_region_inside(tw_execution_operand(s, i->operand), &j->region, &held))
         return tw_fault_at(&s->at, "continues a window that has other rows");
-    j->to = s->e->buffer[i->dst];
+    j->to = *p;
     return true;
 }
 

@@ -92,7 +92,11 @@ static int lift_sums(const tw_commanded *s, const tw_found_sums *found)
 static void take(const tw_commanded *s, int buffer, int operand)
 {
     tw_slot *slot = &s->k->slot[buffer];
-    *slot = (tw_slot){.held = true, .operand = operand, .there = slot->there, .read = slot->read};
+    *slot = (tw_slot){.held = true,
+                      .operand = operand,
+                      .base = slot->base,
+                      .there = slot->there,
+                      .read = slot->read}; /* it may continue its own window */
 }
 
 static void write_until(const tw_commanded *s, tw_slot *slot)
@@ -144,15 +148,23 @@ static void apply_rows(const tw_commanded *s, tw_ring *ring)
 {
     const tw_instr *i = s->at.instr;
     tw_slot *slot = &s->k->slot[i->dst];
-    tw_span new = i->region.axis[s->at.in->slide[s->at.in->layout->buffer[i->dst].memory][i->operand].axis];
+    int axis = s->at.in->slide[s->at.in->layout->buffer[i->dst].memory][i->operand].axis;
+    tw_span new = i->region.axis[axis];
+    tw_region window;
+    int64_t base = tw_ring_base(s, ring, new);
     write_until(s, slot);
     if (i->continues >= 0 && i->continues < s->at.in->layout->n_buffers)
         slot->there = tw_max(slot->there, s->k->slot[i->continues].there);
-    ring->region = i->region;
+    slot->region = i->region;
+    slot->slid = true;
+    slot->base = base;
+    slot->first =
+        base + (tw_verify_hull(s->at.in->op, i->operand, &i->box, &window) ? window.axis[axis].lo : new.lo);
+    ring->end = base + new.hi;
     ring->came = s->event->start_cycle;
-    for (int64_t r = 0; r < ring->n_rows && i->continues < 0; r++) ring->row[r].position = -1;
     for (int64_t x = new.lo; x < new.hi; x++) {
-        tw_ring_row *row = tw_ring_at(ring, x);
+        tw_ring_row *row = tw_ring_at(ring, base + x);
+        row->number = base + x;
         row->position = x;
         row->there = s->event->end_cycle;
     }
@@ -211,7 +223,7 @@ static void read_rows(const tw_commanded *s, int buffer, int operand)
     tw_span rows = i->region.axis[axis];
     if (i->op == TW_EXEC && !tw_cover_touch(s->c->cover, operand, axis, &i->box, &rows)) return;
     for (int64_t x = rows.lo; x < rows.hi; x++) {
-        tw_ring_row *row = tw_ring_at(ring, x);
+        tw_ring_row *row = tw_ring_at(ring, s->k->slot[buffer].base + x);
         row->read = tw_max(row->read, s->event->busy_end);
     }
 }
@@ -305,9 +317,9 @@ static bool make_rings(tw_stream_check *k, const tw_verify_input *in, tw_arena *
             if (slide->rows == 0) continue;
             tw_ring *ring = k->ring[m][o] = TW_NEW(arena, tw_ring, 1);
             if (!ring) return false;
-            ring->n_rows = tw_min(slide->rows, in->op->operand[o].axis[slide->axis].extent);
+            ring->n_rows = slide->rows;
             if (!(ring->row = TW_NEW(arena, tw_ring_row, ring->n_rows))) return false;
-            for (int64_t r = 0; r < ring->n_rows; r++) ring->row[r].position = -1;
+            for (int64_t r = 0; r < ring->n_rows; r++) ring->row[r].number = -1;
         }
     return true;
 }

@@ -12,8 +12,11 @@
 
 typedef struct tw_slot { /* a buffer */
     bool held, full;
-    int operand;         /* whose tile it is for                                               */
-    tw_region region;    /* of an input                                                        */
+    bool slid;        /* a window that slides lies here, or lay here last                    */
+    int operand;      /* whose tile it is for                                               */
+    tw_region region; /* of an input; of a window that slides: of its new rows               */
+    int64_t base,
+        first; /* of a window: what the rows' numbers are more than their positions, the number of its first row */
     int64_t elems;       /* of the output: in all its parts,                                   */
     uint64_t positions;  /* the fingerprint of their elements,                                 */
     uint64_t points;     /* and that of what was accumulated                                   */
@@ -21,16 +24,17 @@ typedef struct tw_slot { /* a buffer */
 } tw_slot;
 
 typedef struct tw_ring_row { /* of a circular buffer */
-    int64_t position;        /* that lies there, -1: none */
-    int64_t there, read;     /* when the last write of it ends, when its last reader is done */
+    int64_t number; /* of the one that lies there, -1: none; they are numbered as they come, through all sweeps */
+    int64_t position;
+    int64_t there, read; /* when the last write of it ends, when its last reader is done */
 } tw_ring_row;
 
 typedef struct tw_ring { /* in which a window slides */
-    int64_t n_rows;      /* as many as can differ */
+    int64_t n_rows;
     tw_ring_row *row;
-    tw_region region; /* of the sweep; of the axis along which it slides it says nothing */
-    int64_t behind;   /* all windows that were given back are done */
-    int64_t came;     /* the last load into it has begun           */
+    int64_t end;    /* behind the number of the last row that came */
+    int64_t behind; /* all windows that were given back are done */
+    int64_t came;   /* the last load into it has begun           */
 } tw_ring;
 
 typedef struct tw_stream_check {
@@ -66,9 +70,16 @@ static inline tw_ring *tw_stream_ring(const tw_commanded *s, int buffer, int ope
 {
     return s->k->ring[s->at.in->layout->buffer[buffer].memory][operand];
 }
-static inline tw_ring_row *tw_ring_at(const tw_ring *ring, int64_t position)
+/* Where the row of that number lies, if it is there. */
+static inline tw_ring_row *tw_ring_at(const tw_ring *ring, int64_t number)
 {
-    return &ring->row[position % ring->n_rows];
+    return &ring->row[number - tw_fdiv(number, ring->n_rows) * ring->n_rows];
+}
+/* What the rows of a window that the load begins or continues have more in their numbers than in their positions. */
+static inline int64_t tw_ring_base(const tw_commanded *s, const tw_ring *ring, tw_span new)
+{
+    int32_t before = s->at.instr->continues;
+    return before >= 0 && before < s->at.in->layout->n_buffers ? s->k->slot[before].base : ring->end - new.lo;
 }
 /* Whether the instruction needs what it takes only at its end. */
 static inline bool tw_stream_is_late(const tw_commanded *s, const tw_instr *i)

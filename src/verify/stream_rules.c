@@ -98,12 +98,13 @@ static bool check_ring_source(const tw_commanded *s, int buffer, int operand, co
 {
     const tw_ring *ring = tw_stream_ring(s, buffer, operand);
     int axis = s->at.in->slide[s->at.in->layout->buffer[buffer].memory][operand].axis;
-    if (!lies_within(operand_of(s, operand), region, &ring->region, axis))
+    int64_t base = s->k->slot[buffer].base;
+    if (!lies_within(operand_of(s, operand), region, &s->k->slot[buffer].region, axis))
         return tw_fault_at(&s->at, "takes a region of '%s' that the window in %s does not have",
                            operand_of(s, operand)->name, name_of(s, buffer).text);
     for (int64_t x = region->axis[axis].lo; x < region->axis[axis].hi; x++) {
-        const tw_ring_row *row = tw_ring_at(ring, x);
-        if (row->position != x)
+        const tw_ring_row *row = tw_ring_at(ring, base + x);
+        if (row->number != base + x)
             return tw_fault_at(&s->at, "takes row %" PRId64 " of '%s', which the window in %s does not have", x,
                                operand_of(s, operand)->name, name_of(s, buffer).text);
         if (s->event->start_cycle < row->there)
@@ -152,7 +153,16 @@ static bool check_credit(const tw_commanded *s, int buffer, int operand)
                        name_of(s, buffer).text, operand_of(s, slot->operand)->name);
 }
 
-/* When the last of those who used the buffer is done; of all of a circular one, for the first window of a sweep. */
+/* Whether another window has rows where those of the load at hand come: the rows behind its first one reach round the circular buffer. */
+static bool is_in_the_way(const tw_commanded *s, const tw_ring *ring, int buffer)
+{
+    const tw_instr *i = s->at.instr;
+    tw_span new = i->region.axis[s->at.in->slide[s->at.in->layout->buffer[i->dst].memory][i->operand].axis];
+    return buffer != i->dst && s->k->slot[buffer].slid &&
+           s->k->slot[buffer].first + ring->n_rows < tw_ring_base(s, ring, new) + new.hi;
+}
+
+/* When the last of those who used the buffer is done; of a circular one, of the windows that have rows where new ones come. */
 static int64_t used_until(const tw_commanded *s, int buffer)
 {
     const tw_layout *layout = s->at.in->layout;
@@ -161,10 +171,23 @@ static int64_t used_until(const tw_commanded *s, int buffer)
     int64_t until = tw_max(slot->there, slot->read);
     const tw_ring *ring = s->at.instr->op == TW_LOAD ? tw_stream_ring(s, buffer, s->at.instr->operand) : NULL;
     if (!ring) return until;
-    if (s->at.instr->continues >= 0) return tw_max(until, ring->came); /* rows come in their order */
     int first = layout->first[b->memory][b->operand], n = layout->count[b->memory][b->operand];
-    for (int k = first; k < first + n; k++) until = tw_max(until, tw_max(s->k->slot[k].there, s->k->slot[k].read));
-    return until;
+    for (int k = first; k < first + n; k++)
+        if (is_in_the_way(s, ring, k)) until = tw_max(until, tw_max(s->k->slot[k].there, s->k->slot[k].read));
+    return tw_max(until, ring->came); /* rows come in their order */
+}
+
+/* Windows that are in the way have been given back. */
+static bool check_ways(const tw_commanded *s, const tw_ring *ring)
+{
+    const tw_layout *layout = s->at.in->layout;
+    const tw_buffer *b = &layout->buffer[s->at.instr->dst];
+    int first = layout->first[b->memory][b->operand], n = layout->count[b->memory][b->operand];
+    for (int k = first; k < first + n; k++)
+        if (is_in_the_way(s, ring, k) && s->k->slot[k].held)
+            return tw_fault_at(&s->at, "brings rows to where the window in %s has some, which is held",
+                               name_of(s, k).text);
+    return true;
 }
 
 /* New rows come where none lie that are still read or written, all of them into the circular buffer. */
@@ -179,11 +202,14 @@ static bool check_ring_target(const tw_commanded *s)
     if (new.hi - new.lo > slide->rows)
         return tw_fault_at(&s->at, "puts %" PRId64 " rows into the circular buffer %s of %" PRId64, new.hi - new.lo,
                            name_of(s, i->dst).text, slide->rows);
-    if (i->continues >= 0 && !(lies_within(o, &i->region, &ring->region, slide->axis) &&
-                               lies_within(o, &ring->region, &i->region, slide->axis)))
+    const tw_slot *before =
+        i->continues >= 0 && i->continues < s->at.in->layout->n_buffers ? &s->k->slot[i->continues] : NULL;
+    if (before && !(lies_within(o, &i->region, &before->region, slide->axis) &&
+                    lies_within(o, &before->region, &i->region, slide->axis)))
         return tw_fault_at(&s->at, "brings rows of another length than those of the window that it continues");
+    if (!check_ways(s, ring)) return false;
     for (int64_t x = new.lo; x < new.hi; x++) {
-        const tw_ring_row *row = tw_ring_at(ring, x);
+        const tw_ring_row *row = tw_ring_at(ring, tw_ring_base(s, ring, new) + x);
         int64_t until = tw_max(row->there, row->read);
         if (s->event->start_cycle < until)
             return tw_fault_at(

@@ -296,10 +296,10 @@ static void check_numbers(tw_context *ctx, const both *b)
 
 TEST(a_random_network_in_groups_is_never_slower_and_makes_the_same_numbers)
 {
-    enum { CASES = 12 };
+    const int n_cases = tw_test_rounds(24);
     uint64_t seed = getenv("TW_SEED") ? strtoull(getenv("TW_SEED"), NULL, 10) : 1;
     int n_programs = 0, n_fused = 0;
-    for (int i = 0; i < CASES; i++, seed++) {
+    for (int i = 0; i < n_cases; i++, seed++) {
         tw_context *ctx = tw_context_new();
         const tw_machine *machine;
         const tw_network *network;
@@ -318,8 +318,8 @@ TEST(a_random_network_in_groups_is_never_slower_and_makes_the_same_numbers)
         n_fused += t->n_programs > 0 && t->n_groups < t->n_planned;
         tw_context_free(ctx);
     }
-    CHECK(n_programs > CASES / 2);
-    CHECK(n_fused > CASES / 2);
+    CHECK(n_programs > n_cases / 2);
+    CHECK(n_fused > n_cases / 2);
 }
 
 TEST(parts_of_a_plan_are_all_steps_in_their_order)
@@ -605,10 +605,10 @@ static void check_alone(tw_context *ctx, const tw_plan *plan, int *n_views, int 
 
 TEST(a_program_of_a_random_network_as_a_workload_is_the_same_plan_and_makes_the_right_numbers)
 {
-    enum { CASES = 16 };
+    const int n_cases = tw_test_rounds(32);
     uint64_t seed = getenv("TW_SEED") ? strtoull(getenv("TW_SEED"), NULL, 10) : 1;
     int n_views = 0, n_outputs = 0;
-    for (int i = 0; i < CASES; i++, seed++) {
+    for (int i = 0; i < n_cases; i++, seed++) {
         tw_context *ctx = tw_context_new();
         const tw_machine *machine;
         const tw_network *network;
@@ -630,10 +630,10 @@ TEST(a_program_of_a_random_network_as_a_workload_is_the_same_plan_and_makes_the_
 
 TEST(the_mapping_file_of_a_random_network_gives_the_same_programs_at_the_same_addresses)
 {
-    enum { CASES = 12 };
+    const int n_cases = tw_test_rounds(24);
     uint64_t seed = getenv("TW_SEED") ? strtoull(getenv("TW_SEED"), NULL, 10) : 1;
     int n_programs = 0;
-    for (int i = 0; i < CASES; i++, seed++) {
+    for (int i = 0; i < n_cases; i++, seed++) {
         tw_context *ctx = tw_context_new();
         const tw_machine *machine;
         const tw_network *network;
@@ -663,15 +663,15 @@ TEST(the_mapping_file_of_a_random_network_gives_the_same_programs_at_the_same_ad
         tw_text_release(&same);
         tw_context_free(ctx);
     }
-    CHECK(n_programs > CASES / 2);
+    CHECK(n_programs > n_cases / 2);
 }
 
 TEST(a_search_keeps_the_groups_that_a_file_gives_and_its_programs_make_the_right_numbers)
 {
-    enum { CASES = 12 };
+    const int n_cases = tw_test_rounds(24);
     uint64_t seed = getenv("TW_SEED") ? strtoull(getenv("TW_SEED"), NULL, 10) : 1;
     int n_planned = 0;
-    for (int i = 0; i < CASES; i++, seed++) {
+    for (int i = 0; i < n_cases; i++, seed++) {
         tw_context *ctx = tw_context_new();
         const tw_machine *machine;
         const tw_network *network;
@@ -705,8 +705,8 @@ TEST(a_search_keeps_the_groups_that_a_file_gives_and_its_programs_make_the_right
         tw_text_release(&all);
         tw_context_free(ctx);
     }
-    print_message("%d of %d planned\n", n_planned, CASES);
-    CHECK(n_planned >= CASES / 3);
+    print_message("%d of %d planned\n", n_planned, n_cases);
+    CHECK(n_planned >= n_cases / 3);
 }
 
 /* ---- other people's networks ---- */

@@ -203,7 +203,8 @@ TEST(parts_stay_on_the_core_that_makes_them)
     tw_context_free(ctx);
 }
 
-TEST(who_reads_what_is_divided_is_divided_alike)
+/* What cannot be divided is refused where the file says so; everything else is read in pieces. */
+TEST(divisions_that_cannot_be_are_refused)
 {
     static const char workload[] = "workload: pair\nops:\n"
                                    "  - {name: a, op: conv, shape: [4, 6, 6], out: 8, kernel: 3, pad: 1, dtype: "
@@ -213,12 +214,15 @@ TEST(who_reads_what_is_divided_is_divided_alike)
     static const struct {
         const char *divide, *message;
     } row[] = {
-        {"{a: {oc: 2}}", "m:1:9: error: 'b' reads 'h', which is divided, and is not divided itself"},
-        {"{a: {oc: 2}, b: {oc: 2}}", "m:1:9: error: 'b' reads 'h', which is divided, and is divided otherwise"},
-        {"{a: {oc: 2}, b: {ic: [1, 3]}}",
-         "m:1:9: error: 'b' reads 'h', which is divided, and is divided otherwise"},
-        {"{a: {oy: 2}, b: {oy: 2}}", "m:1:9: error: 'b' reads 'h', which is divided, and is divided otherwise"},
+        {"{a: {oc: 6}}",
+         "m:1:9: error: 'b' reads 6 parts of 'h', more than an operator has operands for: it must be "
+         "divided alike"},
+        {"{b: {oc: 2}}", "m:1:9: error: 'b' makes an output of the model, which cannot be divided"},
+        {"{b: {ic: 6}}", "m:1:9: error: 'b' is divided into 6 sums, of which at most 5 are added up"},
+        {"{a: {oy: 7}}", "m:1:9: error: piece 0 of 'a' has nothing of 'oy', whose extent is 6"},
         {"{a: {oc: 2}, b: {ic: [1, 1]}}", NULL},
+        {"{a: {oc: 2}, b: {ic: [1, 3]}}", NULL},
+        {"{a: {oy: 2}, b: {ic: 2}}", NULL},
     };
     for (size_t i = 0; i < TW_COUNT(row); i++) {
         static char machine_text[ROOM], text[ROOM];
@@ -239,6 +243,121 @@ TEST(who_reads_what_is_divided_is_divided_alike)
         if (row[i].message) CHECK_STR(tw_context_message(ctx, 0), row[i].message);
         tw_context_free(ctx);
     }
+}
+
+/* ---- windows that read of several parts ---- */
+
+/* Two convolutions, each split over three cores in a row with shares of its own; what is between them stays in parts. */
+typedef struct halo {
+    int rows, columns, channels, kernel, pad, stride;
+    int made[CORES + 1], read[CORES + 1]; /* rows of the first one, and of the second, that each core makes: ends */
+    int out_rows, tile;
+} halo;
+
+static void draw_ends(uint64_t *random, int rows, int end[CORES + 1])
+{
+    end[0] = 0;
+    for (int c = 0; c < CORES; c++)
+        end[c + 1] = c == CORES - 1 ? rows : (int)tw_test_pick(random, end[c] + 1, rows - (CORES - 1 - c));
+}
+
+static void draw_halo(uint64_t *random, halo *h)
+{
+    *h = (halo){.rows = (int)tw_test_pick(random, 6, 14),
+                .columns = (int)tw_test_pick(random, 3, 6),
+                .channels = (int)tw_test_pick(random, 1, 5),
+                .kernel = (int)tw_test_pick(random, 1, 5),
+                .stride = 1};
+    if (h->kernel > 1) h->stride = (int)tw_test_pick(random, 1, 2); /* a window leaves out no rows */
+    h->pad = (int)tw_test_pick(random, 0, h->kernel / 2);
+    if (h->columns + 2 * h->pad < h->kernel) h->columns = h->kernel;
+    h->out_rows = (h->rows + 2 * h->pad - h->kernel) / h->stride + 1;
+    h->tile = tw_test_pick(random, 0, 1) ? (int)tw_test_pick(random, 1, 3) : 0;
+}
+
+static void write_halo(const halo *h, char *workload, char *text)
+{
+    *workload = *text = 0;
+    add(workload,
+        "workload: pair\nops:\n  - {name: a, op: conv, shape: [3, %d, %d], out: %d, kernel: 3, pad: 1, dtype: i8, "
+        "out_dtype: i8, accumulator: i32, output: h}\n  - {name: b, op: conv, shape: [%d, %d, %d], out: 2, kernel: "
+        "%d, pad: %d, stride: %d, dtype: i8, out_dtype: i8, accumulator: i32, inputs: {ifm: h}, output: y}\n",
+        h->rows, h->columns, h->channels, h->channels, h->rows, h->columns, h->kernel, h->pad, h->stride);
+    add(text, "divide: {a: {oy: [%d, %d, %d]}}\ngroups:\n", h->made[1], h->made[2] - h->made[1],
+        h->made[3] - h->made[2]);
+    for (int c = 0; c < CORES; c++) add(text, "  - {ops: [a.part%d], core: c_%d, levels: [{at: m}]}\n", c, c);
+    add(text, "  - {split: {loop: oy, cores: [c_0, c_1, c_2], shares: [%d, %d, %d]}, ops: [b], levels: [{at: m",
+        h->read[1], h->read[2] - h->read[1], h->read[3] - h->read[2]);
+    if (h->tile) add(text, ", sizes: {oy: %d}", h->tile);
+    add(text, "}]}\nresident: {h.part0: c_0.m, h.part1: c_1.m, h.part2: c_2.m}\n");
+}
+
+/* Bytes over the link from core `from` to its neighbour, in one tile per core: rows that are made at or before `from`, and read at or behind the neighbour, row by row. */
+static int64_t link_bytes(const halo *h, int from, int to)
+{
+    int64_t n = 0;
+    for (int r = 0; r < h->rows; r++)
+        for (int reader = 0; reader < CORES; reader++) {
+            bool reads = false, passes = to > from ? reader >= to : reader <= to;
+            for (int y = h->read[reader]; y < h->read[reader + 1]; y++)
+                for (int k = 0; k < h->kernel; k++) reads |= y * h->stride + k - h->pad == r;
+            bool made = to > from ? r < h->made[from + 1] : r >= h->made[from];
+            n += reads && passes && made;
+        }
+    int last = (h->columns + 2 * h->pad - h->kernel) / h->stride * h->stride + h->kernel - h->pad;
+    return n * (last < h->columns ? last : h->columns) * h->channels; /* a stride may leave out the last columns */
+}
+
+static int64_t carried(const tw_plan *plan, const char *engine)
+{
+    for (int e = 0; e < tw_plan_n_engines(plan); e++)
+        if (strcmp(tw_plan_engine_use(plan, 0, e)->engine, engine) == 0)
+            return tw_plan_engine_use(plan, 0, e)->load_units;
+    return 0;
+}
+
+TEST(windows_take_border_rows_of_other_parts_over_links)
+{
+    uint64_t random = tw_test_seed();
+    int n_tried = 0, n_moved = 0, n_cases = tw_test_rounds(300);
+    for (int i = 0; i < n_cases; i++) {
+        static char machine_text[ROOM], workload[ROOM], text[ROOM];
+        tw_context *ctx = tw_context_new();
+        const tw_model *model;
+        const tw_machine *machine;
+        const tw_mapping *mapping;
+        const tw_plan *plan, *again;
+        halo h;
+        draw_halo(&random, &h);
+        draw_ends(&random, h.rows, h.made);
+        bool all_read = (h.out_rows - 1) * h.stride + h.kernel - h.pad > h.made[CORES - 1];
+        if (h.out_rows >= CORES && all_read) {
+            draw_ends(&random, h.out_rows, h.read);
+            write_machine(machine_text, (int)tw_test_pick(&random, 1, 8));
+            write_halo(&h, workload, text);
+            CHECK_EQ(tw_model_parse(ctx, "pair", workload, &model), TW_OK);
+            CHECK_EQ(tw_machine_parse(ctx, "machine", machine_text, &machine), TW_OK);
+            CHECK_EQ(tw_mapping_parse(ctx, model, machine, "mapping", text, &mapping), TW_OK);
+            CHECK_EQ(tw_plan_eval(ctx, model, machine, mapping, &plan), TW_OK);
+            char *written = mapping_of(ctx, must_verify(ctx, plan));
+            CHECK_EQ(tw_mapping_parse(ctx, model, machine, "again", written, &mapping), TW_OK);
+            CHECK_EQ(tw_plan_eval(ctx, model, machine, mapping, &again), TW_OK);
+            CHECK_EQ(tw_plan_summary(again)->cycles, tw_plan_summary(plan)->cycles);
+            free(written);
+            for (int c = 0; c + 1 < CORES && h.tile == 0; c++) {
+                char east[40], west[40];
+                snprintf(east, sizeof east, "c_%d.noc_west", c + 1); /* called by where it comes from */
+                snprintf(west, sizeof west, "c_%d.noc_east", c);
+                CHECK_EQ(carried(plan, east), link_bytes(&h, c, c + 1));
+                CHECK_EQ(carried(plan, west), link_bytes(&h, c + 1, c));
+                n_moved += link_bytes(&h, c, c + 1) > 0;
+            }
+            n_tried++;
+        }
+        tw_context_free(ctx);
+    }
+    fprintf(stderr, "%d of %d planned, rows passed %d links\n", n_tried, n_cases, n_moved);
+    CHECK(n_tried > n_cases / 3 && n_moved > n_tried / 2);
 }
 
 /* Two convolutions of 12 channels over three cores, each with its output channels: the closed form of layers that are split alike. What is between them stays in parts, each link carries
@@ -301,4 +420,43 @@ TEST(channels_that_stay_in_parts_are_exchanged_over_links)
     CHECK_EQ(dram, 3 * 5 * 7 * 6 + 9 * 12 * (5 + 12) + 12 * 7 * 6); /* delivered: the input to three cores */
     CHECK_EQ(plan->joint->timeline.port_units[0], 5 * 7 * 6 + 9 * 12 * (5 + 12) + 12 * 7 * 6);
     tw_context_free(ctx);
+}
+
+/* Two convolutions that three cores share, behind a slow DRAM: their rows stay where they are made. */
+TEST(plan_finds_rows_that_are_exchanged)
+{
+    static const char workload[] =
+        "workload: pair\nops:\n"
+        "  - {name: a, op: conv, shape: [5, 12, 6], out: 8, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, "
+        "accumulator: i32, output: h}\n"
+        "  - {name: b, op: conv, shape: [8, 12, 6], out: 8, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, "
+        "accumulator: i32, inputs: {ifm: h}}\n";
+    static char machine_text[ROOM];
+    char *first = NULL;
+    write_machine(machine_text, 2);
+    for (int threads = 1; threads <= 3; threads += 2) {
+        tw_context *ctx = tw_context_new();
+        const tw_model *model;
+        const tw_machine *machine;
+        const tw_plan *plan, *again;
+        const tw_mapping *mapping;
+        tw_search_options options = TW_SEARCH_OPTIONS_INIT;
+        options.groups = true;
+        options.n_threads = threads;
+        CHECK_EQ(tw_model_parse(ctx, "pair", workload, &model), TW_OK);
+        CHECK_EQ(tw_machine_parse(ctx, "machine", machine_text, &machine), TW_OK);
+        CHECK_EQ(tw_plan_search(ctx, model, machine, &options, &plan), TW_OK);
+        char *written = mapping_of(ctx, must_verify(ctx, plan));
+        CHECK(strstr(written, "divide: {a: {oy: [4, 4, 4]}}") != NULL);
+        CHECK(strstr(written, "h.part2: c_2.m") != NULL);
+        CHECK(plan->joint->search->bound <= tw_plan_summary(plan)->cycles);
+        CHECK_EQ(tw_mapping_parse(ctx, model, machine, "again", written, &mapping), TW_OK);
+        CHECK_EQ(tw_plan_eval(ctx, model, machine, mapping, &again), TW_OK);
+        CHECK_EQ(tw_plan_summary(again)->cycles, tw_plan_summary(plan)->cycles);
+        if (first) CHECK_STR(written, first);
+        free(first);
+        first = written;
+        tw_context_free(ctx);
+    }
+    free(first);
 }

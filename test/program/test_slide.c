@@ -99,7 +99,7 @@ TEST(windows_that_bring_nothing_new_are_not_moved)
     tw_context_free(s.ctx);
 }
 
-/* A sweep along oy for each of 2 columns of 3: the second begins with a whole window again, when the first is over. */
+/* A sweep along oy for each of 2 columns of 3: the second begins with a whole window again. */
 TEST(every_sweep_begins_with_a_whole_window)
 {
     slid s = open_slid("pool:1x8x6,kernel=3x1,dtype=i8", "pool",
@@ -108,6 +108,35 @@ TEST(every_sweep_begins_with_a_whole_window)
     CHECK_EQ(ifm_of(&s)->transfers, 4);
     CHECK_EQ(ifm_of(&s)->units, 2 * 3 * (5 + 3));
     CHECK_EQ(ifm_of(&s)->held_units, 3 * (5 + 3));
+    tw_context_free(s.ctx);
+}
+
+/* Windows of 5 rows that move on by 3, in two sweeps: their rows have the numbers 0..5, 3..8 and 8..13, 11..16. With 2 buffers there is room for 8 rows, and the
+ * second sweep waits for all of the first. With 3 there is room for 11: its first window waits for the first one alone, its next
+ * one for the second. Loads take 25 and 19 cycles, an execution 100, a store 1. */
+TEST(a_sweep_begins_while_the_last_one_is_read_if_both_have_room)
+{
+    slid two = open_slid("pool:1x8x6,kernel=3x1,dtype=i8", "pool",
+                         "sizes: {oy: 3, ox: 3}, order: [ox, oy], slide: {ifm: oy}, buffers: {ifm: 2, ofm: 2}");
+    must_verify(&two);
+    CHECK_EQ(tw_plan_summary(two.plan)->cycles, 25 + 2 * 100 + 25 + 2 * 100 + 1);
+    slid three = open_slid("pool:1x8x6,kernel=3x1,dtype=i8", "pool",
+                           "sizes: {oy: 3, ox: 3}, order: [ox, oy], slide: {ifm: oy}, buffers: {ifm: 3, ofm: 2}");
+    must_verify(&three);
+    CHECK_EQ(tw_plan_summary(three.plan)->cycles, 25 + 4 * 100 + 1);
+    CHECK_EQ(ifm_of(&three)->units, ifm_of(&two)->units);
+    tw_context_free(two.ctx);
+    tw_context_free(three.ctx);
+}
+
+/* The last column of three is narrower: rows of two lengths lie in the buffer at once. */
+TEST(sweeps_with_rows_of_other_lengths_share_the_buffer)
+{
+    slid s = open_slid("pool:1x8x5,kernel=3x1,dtype=i8", "pool",
+                       "sizes: {oy: 2, ox: 2}, order: [ox, oy], slide: {ifm: oy}, buffers: {ifm: 4, ofm: 2}");
+    must_verify(&s);
+    CHECK_EQ(ifm_of(&s)->units, 8 * 5);
+    CHECK_EQ(tw_plan_summary(s.plan)->cycles, 10 + 8 + 9 * 100 + 1);
     tw_context_free(s.ctx);
 }
 

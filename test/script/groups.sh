@@ -225,6 +225,13 @@ machine '[{name: dram, size: unlimited}, {name: l1, size: 1900 KiB}]' '{name: dm
 group 'c0, c1, c2' '{at: l1, tiles: {oy: 4}}'
 expect 0 eval three.yaml -m npu.yaml --mapping=map.yaml --json
 for fact in '"points": 383975424' '"points_once": 346816512' '"saved_bytes": 802816' '"even": {"points": 324, "bytes": 7}' '"kept_bytes": 0'; do says out.txt "$fact"; done
+# The closed form beside it: at 2'048 points a cycle computing again is cheaper than moving, at 1'024 it is not.
+says out.txt '"closed_form": {"cycles": 187488, "engine": "pe", "more_cycles": 18144, "saved_cycles": 25088, "weight_bytes": 110592, "weight_loaded": 110592}'
+expect 0 eval three.yaml -m npu.yaml --mapping=map.yaml --full
+says out.txt "it pays"; says out.txt "bytes of weights come once"
+sed 's/per_cycle: 2048/per_cycle: 1024/' npu.yaml >half.yaml
+expect 0 eval three.yaml -m half.yaml --mapping=map.yaml --json; says out.txt '"more_cycles": 36288, "saved_cycles": 25088'
+expect 0 eval three.yaml -m half.yaml --mapping=map.yaml --full; says out.txt "it does not pay"
 group 'c0, c1, c2' '{at: l1, tiles: {oy: 4}, slide: {t0: oy, t1: oy, t2: oy}}'
 expect 0 eval three.yaml -m npu.yaml --mapping=map.yaml --json
 for fact in '"points": 346816512' '"points_once": 346816512' '"kept_bytes": 21504' '"kept_bytes": 7168'; do says out.txt "$fact"; done

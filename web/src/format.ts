@@ -122,6 +122,7 @@ export interface GroupDoc {
   saved_bytes: number;
   kept_bytes: number;
   even: { points: number; bytes: number };
+  closed_form: { cycles: number; engine: string | null; more_cycles: number; saved_cycles: number; weight_bytes: number; weight_loaded: number };
   needs: Record<string, number>; // units of each memory
 }
 export interface GroupEngineDoc {

@@ -3,6 +3,7 @@
 #include "fuse/cores.h"
 #include "plan/ends.h"
 #include "plan/groupfacts.h"
+#include "plan/groupform.h"
 #include "report/facts/jointfacts.h"
 
 static const char *engine_name(const tw_plan *plan, int engine)
@@ -54,6 +55,20 @@ static void write_facts(const tw_group_facts *f, tw_json *j)
     tw_json_key_open_line(j, "even", '{');
     tw_json_key_int(j, "points", f->even_points);
     tw_json_key_int(j, "bytes", f->even_bytes);
+    tw_json_close(j);
+}
+
+static void write_form(const tw_plan *plan, int g, tw_json *j)
+{
+    tw_group_form f = tw_group_form_of(plan, g);
+    tw_json_key(j, "closed_form");
+    tw_json_open_line(j, '{');
+    tw_json_key_int(j, "cycles", f.cycles);
+    tw_json_key_string(j, "engine", f.engine < 0 ? NULL : engine_name(plan, f.engine));
+    tw_json_key_int(j, "more_cycles", f.more_cycles);
+    tw_json_key_int(j, "saved_cycles", f.saved_cycles);
+    tw_json_key_int(j, "weight_bytes", f.weight_bytes);
+    tw_json_key_int(j, "weight_loaded", f.weight_loaded);
     tw_json_close(j);
 }
 
@@ -113,6 +128,7 @@ static void write_group(const tw_plan *plan, int g, tw_json *j)
     tw_json_close(j);
     write_cuts(nest, j);
     write_facts(&facts, j);
+    write_form(plan, g, j);
     write_tensors(plan, g, facts.n_tensors, j);
     write_needs(plan, g, j);
     write_gain(plan, g, j);

@@ -7,6 +7,7 @@
 #include "report/facts/jointfacts.h"
 #include "report/report.h"
 #include "report/text/gantt.h"
+#include "report/text/groupform.h"
 #include "report/text/losses_text.h"
 #include "report/text/memory_curve.h"
 #include "report/text/summary.h"
@@ -307,7 +308,7 @@ static const char *running_loop(const tw_plan *plan, int group)
 }
 
 /* "pair: 8'192 points of a computed again (+12.5%), 65'536 bytes neither stored nor loaded (breaks even at 0.125 points per byte); 12'288 in l1" */
-static void print_gain(const tw_plan *plan, int group, tw_line *line)
+static void print_gain(const tw_plan *plan, int group, bool brief, tw_line *line)
 {
     tw_group_facts f = tw_group_facts_of(plan, group);
     int64_t more = f.points - f.points_once, again = more - f.rescaled;
@@ -338,6 +339,10 @@ static void print_gain(const tw_plan *plan, int group, tw_line *line)
         tw_text_printf(&text, "%s %s in %s", before, TW_GROUPED(needs), platform_of(plan)->memory[m].name);
         before = ",";
     }
+    if (!brief) {
+        tw_text_printf(&text, "; ");
+        tw_group_form_print(plan, group, &text);
+    }
     print_end(plan, group, &text);
     if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "fusion", text.bytes);
     tw_text_release(&text);
@@ -361,7 +366,7 @@ static void print_gains(const tw_plan *plan, bool brief, tw_line *line)
     for (int g = 0; g < plan->joint->program->n_nests; g++) {
         if (plan->joint->program->nest[g].n_ops < 2) continue;
         if (!brief || n++ < MOST)
-            print_gain(plan, g, line);
+            print_gain(plan, g, brief, line);
         else
             saved += tw_group_facts_of(plan, g).saved_bytes;
     }

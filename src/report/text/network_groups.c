@@ -5,6 +5,7 @@
 #include "plan/links.h"
 #include "report/facts/jointfacts.h"
 #include "report/facts/network_row.h"
+#include "report/text/groupform.h"
 #include "report/text/joint.h"
 #include "report/text/summary.h"
 #include "write/number.h"
@@ -180,6 +181,8 @@ static tw_status print_facts(const tw_network_part *part, int g, int64_t begin, 
         if (tw_group_needs(plan, g, m) > 0)
             tw_text_printf(&text, "; %s %s of %s", TW_GROUPED(tw_group_needs(plan, g, m)),
                            tw_unit_plural(plan->machine->unit), platform->memory[m].name);
+    tw_text_printf(&text, "; ");
+    tw_group_form_print(plan, g, &text);
     const char *end = plan->joint->end ? tw_group_end_text(plan, &plan->joint->end[g], arena) : "";
     if (end && *end) tw_text_printf(&text, "; ends: %s", end);
     if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "", text.bytes);

@@ -215,7 +215,9 @@ static void describe_fusion(const tw_machine *machine, const tw_search_record *r
         tw_text_printf(out, ", %s%s -> %s", least, other, value);
     if (none && compared) tw_text_printf(out, "; fused they would take %s%s", least, other);
     if (f->chosen && !compared) tw_text_printf(out, "; %s nothing fits", none ? "fused" : "not fused");
-    if (f->value > f->bound) tw_text_printf(out, "; gap %s", share_text((f->value - f->bound) / f->value, number));
+    if (f->value > f->bound)
+        tw_text_printf(out, "; gap %s in the space '%s'", share_text((f->value - f->bound) / f->value, number),
+                       tw_space_word(r->space));
 }
 
 /* Of the first operator of a chain. */

@@ -109,6 +109,9 @@ function groupColumns(cycles: number): Column<Row>[] {
   ];
 }
 
+/** Weights are resident, or streamed again. */
+const timesLoaded = (n: number) => (n === 1 ? "once" : `${n.toPrecision(3)} times`);
+
 /** What it costs and saves that operators run tile by tile. */
 function fusionColumns({ machine }: PlanDoc): Column<GroupDoc>[] {
   const again = (g: GroupDoc) => g.points - g.points_once;
@@ -124,6 +127,26 @@ function fusionColumns({ machine }: PlanDoc): Column<GroupDoc>[] {
       hint: "a machine that computes so many points in the time of one byte moved loses as much by computing again as it saves by not moving; a faster one gains",
       value: (g) => (g.even.bytes > 0 ? g.even.points / g.even.bytes : null),
       show: (g) => (g.even.bytes > 0 && g.even.points > 0 ? `${(g.even.points / g.even.bytes).toPrecision(4)} points a byte` : "–"),
+    },
+    {
+      key: "closed",
+      title: "closed form",
+      hint: "for how long the engine is busy at least that is busy longest with this group, without waiting, start and end",
+      value: (g) => g.closed_form.cycles,
+      show: (g) => (g.closed_form.engine ? `${digits(g.closed_form.cycles)} cycles of ${g.closed_form.engine}` : "–"),
+    },
+    {
+      key: "trade",
+      title: "computing again, moving",
+      hint: "cycles that computing again takes at the peak, and cycles that storing and loading would take which the group does without",
+      value: (g) => g.closed_form.saved_cycles - g.closed_form.more_cycles,
+      show: (g) => (g.closed_form.saved_cycles > 0 ? `${digits(g.closed_form.more_cycles)}, ${digits(g.closed_form.saved_cycles)} cycles` : "–"),
+    },
+    {
+      key: "weights",
+      title: "weights come",
+      value: (g) => (g.closed_form.weight_bytes > 0 ? g.closed_form.weight_loaded / g.closed_form.weight_bytes : null),
+      show: (g) => (g.closed_form.weight_bytes > 0 ? timesLoaded(g.closed_form.weight_loaded / g.closed_form.weight_bytes) : "–"),
     },
     { key: "kept_bytes", title: "kept between tiles", value: (g) => g.kept_bytes, show: (g) => (g.kept_bytes ? amount(g.kept_bytes, "byte") : "–") },
     { key: "needs", title: "takes", value: (g) => needs(g).reduce((sum, [, units]) => sum + units, 0), show: (g) => needs(g).map(([name, units]) => `${amount(units, machine.unit)} in ${name}`).join(", ") },
