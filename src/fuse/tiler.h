@@ -31,7 +31,7 @@ typedef struct tw_link_sums { /* of a tensor on a mover */
     double cycles, first, last, energy_fj;
 } tw_link_sums;
 
-typedef struct tw_seen { /* a tensor, as far as operators are in that touch it */
+typedef struct tw_tiler_seen { /* a tensor, as far as operators are in that touch it */
     int tensor;
     bool is_made;                         /* by an operator that may come in                                  */
     bool twice;                           /* it is held together with what it was before                      */
@@ -47,14 +47,14 @@ typedef struct tw_seen { /* a tensor, as far as operators are in that touch it *
     tw_region old[TW_MOST_CORNERS];
     int n_links;
     tw_link_sums link[TW_FRAME_STOPS];
-} tw_seen;
+} tw_tiler_seen;
 
 /* What is made or moved at a corner. */
-static inline int64_t tw_fresh_elems(const tw_seen *s, int c)
+static inline int64_t tw_fresh_elems(const tw_tiler_seen *s, int c)
 {
     return s->axis >= 0 ? s->fresh_elems[c] : s->elems[c];
 }
-static inline const tw_region *tw_fresh_region(const tw_seen *s, int c)
+static inline const tw_region *tw_fresh_region(const tw_tiler_seen *s, int c)
 {
     return s->axis >= 0 ? &s->fresh[c] : &s->region[c];
 }
@@ -99,7 +99,7 @@ struct tw_tiler {
     int index[TW_MAX_GROUP_OPS][TW_FRAME_TENSORS]; /* of each frame's tensors as seen                  */
     bool wanted[TW_MAX_GROUP_OPS];                 /* frames that the loops at hand are for                 */
     int n_seen;
-    tw_seen seen[TW_FRAME_TENSORS];
+    tw_tiler_seen seen[TW_FRAME_TENSORS];
     tw_entered entered[TW_MAX_GROUP_OPS]; /* the driver first */
     /* the tiling at hand */
     int64_t version;
@@ -116,7 +116,7 @@ struct tw_tiler {
 
 /* The frame's operator that came in as number d, the driver being number 0. */
 static inline int tw_tiler_op(const tw_segment_frame *f, int d) { return f->segment.n - 1 - d; }
-static inline const tw_seen *tw_seen_of(const tw_tiler *w, const tw_segment_frame *f, int i)
+static inline const tw_tiler_seen *tw_seen_of(const tw_tiler *w, const tw_segment_frame *f, int i)
 {
     return &w->seen[w->index[f->segment.n - 1][i]];
 }

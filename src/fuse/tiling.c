@@ -98,7 +98,7 @@ static bool is_same(const tw_region *a, const tw_region *b, int n_axes)
 
 /* The axis that the cut moves from its first tile to the next, if it is the last one that moves anything and no other axis moves; -1:
  * there is none. */
-static int slide_axis(const tw_tiler *w, const tw_seen *s, const tw_tiling *t, int n_axes)
+static int slide_axis(const tw_tiler *w, const tw_tiler_seen *s, const tw_tiling *t, int n_axes)
 {
     const tw_region *first = &s->region[0], *next = &s->region[w->step[t->slide - 1]];
     int axis = -1;
@@ -112,7 +112,7 @@ static int slide_axis(const tw_tiler *w, const tw_seen *s, const tw_tiling *t, i
 }
 
 /* What is behind the end of the window before is new. */
-static void find_fresh(tw_tiler *w, tw_seen *s, const tw_tiling *t)
+static void find_fresh(tw_tiler *w, tw_tiler_seen *s, const tw_tiling *t)
 {
     s->ahead = 0;
     for (int c = 0; c < w->n_corners; c++) {
@@ -129,7 +129,7 @@ static void find_fresh(tw_tiler *w, tw_seen *s, const tw_tiling *t)
 }
 
 /* Sums over all corners, once it is known what is read at each of them. */
-static void sum_up(tw_tiler *w, tw_seen *s, const tw_tiling *t)
+static void sum_up(tw_tiler *w, tw_tiler_seen *s, const tw_tiling *t)
 {
     int n_axes = w->widest->segment.model->tensor[s->tensor].n_axes;
     s->version = ++w->version;
@@ -163,7 +163,7 @@ static void touch(const tw_op *op, int operand, const tw_box *box, tw_region *hu
     for (int a = 0; a < n_axes; a++) *elems *= tw_span_len(hull->axis[a]);
 }
 
-static void touch_all(tw_tiler *w, int d, int operand, tw_seen *s, const tw_tiling *t)
+static void touch_all(tw_tiler *w, int d, int operand, tw_tiler_seen *s, const tw_tiling *t)
 {
     const tw_entered *e = &w->entered[d];
     const tw_op *op = tw_segment_op(&w->widest->segment, tw_tiler_op(w->widest, d));
@@ -332,7 +332,7 @@ static void box_of(const tw_op *op, const tw_entered *e, const tw_region *region
 static void find_boxes(tw_tiler *w, int d, const tw_tiling *t)
 {
     tw_entered *e = &w->entered[d];
-    const tw_seen *made = &w->seen[e->output];
+    const tw_tiler_seen *made = &w->seen[e->output];
     const tw_op *op = tw_segment_op(&w->widest->segment, tw_tiler_op(w->widest, d));
     for (int c = 0; c < w->n_corners; c++) {
         box_of(op, e, tw_fresh_region(made, c), tw_fresh_elems(made, c), &e->box[c]);

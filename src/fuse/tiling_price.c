@@ -50,8 +50,8 @@ static double move_cycles(const tw_segment_frame *f, const tw_frame_tensor *h, i
     return (double)tw_max(passing, tw_engine_busy(mover, work)) / (double)tw_max(1, mover->count);
 }
 
-static void sum_moves(const tw_tiler *w, const tw_segment_frame *f, const tw_frame_tensor *h, const tw_seen *s,
-                      tw_link_sums *sums)
+static void sum_moves(const tw_tiler *w, const tw_segment_frame *f, const tw_frame_tensor *h,
+                      const tw_tiler_seen *s, tw_link_sums *sums)
 {
     sums->version = s->version;
     sums->op = f->segment.first + h->op;
@@ -71,7 +71,7 @@ static void sum_moves(const tw_tiler *w, const tw_segment_frame *f, const tw_fra
 static const tw_link_sums *moves_of(tw_tiler *w, const tw_segment_frame *f, int i, int x)
 {
     const tw_frame_tensor *h = &f->tensor[i];
-    tw_seen *s = &w->seen[w->index[f->segment.n - 1][i]];
+    tw_tiler_seen *s = &w->seen[w->index[f->segment.n - 1][i]];
     int n = 0;
     while (n < s->n_links && s->link[n].mover != h->link[x]) n++;
     if (n == s->n_links) {
@@ -136,7 +136,7 @@ static void spare_end(const tw_segment_frame *f, int memory, int64_t units, room
 static void add_room(const tw_tiler *w, const tw_segment_frame *f, uint64_t resident, int i, room *need)
 {
     const tw_frame_tensor *h = &f->tensor[i];
-    const tw_seen *s = tw_seen_of(w, f, i);
+    const tw_tiler_seen *s = tw_seen_of(w, f, i);
     if (resident >> i & 1) {
         need[home_of(f, i)].once += aligned(f, home_of(f, i), h->whole);
         spare_end(f, home_of(f, i), h->whole, need);

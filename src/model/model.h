@@ -222,6 +222,13 @@ struct tw_model {
 };
 
 static inline int tw_op_output(const tw_op *op) { return op->n_operands - 1; }
+/* The tensor that a described operator makes, and whether it reads one as it is. */
+static inline int tw_op_makes(const tw_op *op) { return op->operand[tw_op_output(op)].tensor; }
+bool tw_op_reads(const tw_op *op, int tensor);
+/* The operator of that name, -1: there is none. */
+int tw_model_find_op(const tw_model *model, const char *name);
+/* Whether the position along the axis depends on the loop. */
+bool tw_axis_has_loop(const tw_axis *axis, int loop);
 /* Inputs, each with its pieces counted once: the variables of formulas. */
 static inline int tw_op_n_variables(const tw_op *op)
 {
@@ -235,13 +242,6 @@ static inline int tw_op_variable(const tw_op *op, int operand)
     return op->operand[operand].beside > 0 ? op->operand[operand].beside - 1 : operand;
 }
 static inline bool tw_op_has_pieces(const tw_op *op) { return tw_op_n_variables(op) < tw_op_output(op); }
-/* The tensor that a described operator makes, and whether it reads one as it is. */
-static inline int tw_op_makes(const tw_op *op) { return op->operand[tw_op_output(op)].tensor; }
-bool tw_op_reads(const tw_op *op, int tensor);
-/* The operator of that name, -1: there is none. */
-int tw_model_find_op(const tw_model *model, const char *name);
-/* Whether the position along the axis depends on the loop. */
-bool tw_axis_has_loop(const tw_axis *axis, int loop);
 /* Whether two tensors are views of the same bytes: who reads one waits for who writes the other. */
 static inline bool tw_tensors_share(const tw_model *model, int a, int b)
 {
