@@ -355,7 +355,7 @@ static int64_t busiest(const tw_view *v, const tw_ends *ends, const int64_t (*fi
 static void raise_jointly(tw_view *v, const tw_ends *ends, const int64_t (*first)[TW_MAX_OPERANDS],
                           const tw_traffic_bound *all)
 {
-    tw_joint joint;
+    tw_joint_order joint;
     tw_traffic_bound now = *all;
     if (!tw_joint_of(v, &joint) || all->commands[joint.mover] == 0) return;
     now.units[joint.mover] = tw_max(now.units[joint.mover], joint.leaving);

@@ -84,7 +84,7 @@ static int64_t holding(const tw_view *v, int64_t trips)
     return cycles / buffers;
 }
 
-bool tw_joint_of(const tw_view *v, tw_joint *out)
+bool tw_joint_of(const tw_view *v, tw_joint_order *out)
 {
     const tw_space *s = v->s;
     int output = tw_op_output(s->op), memory = tw_path_innermost(s->path[output]);
@@ -112,7 +112,7 @@ bool tw_joint_of(const tw_view *v, tw_joint *out)
     return true;
 }
 
-bool tw_joint_units(const tw_view *v, const tw_joint *joint, int i, tw_traffic_bound *all)
+bool tw_joint_units(const tw_view *v, const tw_joint_order *joint, int i, tw_traffic_bound *all)
 {
     const tw_space *s = v->s;
     tw_closed c;

@@ -19,18 +19,18 @@
 #include "search/closed.h"
 
 enum { TW_JOINT_SETS = 4 };
-typedef struct tw_joint {
+typedef struct tw_joint_order {
     int n; /* sets X that have room */
     unsigned inside[TW_JOINT_SETS];
     int mover;       /* of sums out of the innermost memory of the output                */
     int64_t leaving; /* units that it carries where sums leave; INT64_MAX: they cannot      */
     int64_t holding; /* then a program takes so many cycles, for its buffers, or waiting for sums */
-} tw_joint;
+} tw_joint_order;
 
 /* Cycles in which an array waits for sums, in tiles of the innermost level t, that leave and come back `trips` times; 0: not known. */
 int64_t tw_joint_returns(const tw_view *view, int t, int64_t trips);
 /* False: nothing is known. */
-bool tw_joint_of(const tw_view *view, tw_joint *out);
+bool tw_joint_of(const tw_view *view, tw_joint_order *out);
 /* Units by each mover where no sum leaves and X is set i, at least what they are in `all`; false: nothing fits. */
-bool tw_joint_units(const tw_view *view, const tw_joint *joint, int i, tw_traffic_bound *all);
+bool tw_joint_units(const tw_view *view, const tw_joint_order *joint, int i, tw_traffic_bound *all);
 #endif

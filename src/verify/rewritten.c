@@ -301,7 +301,9 @@ static tw_status check_one(checker *c, int number)
     const substitute *s = &c->of[number];
     const tw_op *op = &c->is->given->op[number];
     question q;
-    if (s->n == 1 && memcmp(&c->is->now->op[s->first], op, sizeof *op) == 0) return TW_OK; /* it is the same */
+    const tw_op *now = &c->is->now->op[s->first];
+    /* The same bits are the same operator; what differs in nothing but padding is asked for nothing. */
+    if (s->n == 1 && memcmp(now, op, sizeof *op) == 0) return TW_OK; /* NOLINT: bits */
     TW_TRY(ask(c, number, &q));
     for (int i = s->first; i < s->first + s->n && !c->fault.set; i++) TW_TRY(run(c, &q, &c->is->now->op[i]));
     if (!c->fault.set) TW_TRY(compare(c, &q));

@@ -72,7 +72,8 @@ static bool units_by_order(const tw_view *v, tw_traffic_bound *all)
 }
 
 /* The order is in one of the classes, and none of its movers carries less there. */
-static void check_order(const tw_view *v, const tw_joint *joint, const tw_view *ordered, const tw_cut_loops *order)
+static void check_order(const tw_view *v, const tw_joint_order *joint, const tw_view *ordered,
+                        const tw_cut_loops *order)
 {
     const tw_space *s = v->s;
     tw_traffic_bound by_order = {{0}, {0}};
@@ -101,7 +102,7 @@ TEST(no_order_of_loops_carries_less_than_its_class)
         scene s;
         bool empty;
         tw_view view;
-        tw_joint joint;
+        tw_joint_order joint;
         tw_part_bounds least = {0};
         open_scene(&s, spec[(size_t)i % TW_COUNT(spec)], &rng);
         tw_part *part = tw_part_of_frame(&s.space, 0, &empty), *chosen = tw_part_of_frame(&s.space, 0, &empty);
