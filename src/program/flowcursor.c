@@ -260,6 +260,7 @@ static void advance(tw_flow_cursor *c)
         if (flow->serpentine) c->backwards[p] = !c->backwards[p];
     }
     c->moved = p;
+    if (p < flow->n_places - 1) c->idle = ~0u;
     c->done = p < 0;
     if (c->done) return;
     for (unsigned left = loops; left; left &= left - 1) cut_loop(c, __builtin_ctz(left), level);
@@ -490,6 +491,14 @@ static int64_t units_of(const tw_flow_cursor *c, int m, int operand, bool partia
     return each * moved_elems(c, m, operand);
 }
 
+/* Whether what an engine brings waits for all executions: in the first step of a sweep, in which other places than the innermost have moved, and
+ * as the first input in it where those before lie in padding. The first step has nothing before it. */
+static bool drains(const tw_flow_cursor *c, int engine, bool partial)
+{
+    if (!c->program->machine->engine[engine].drains || c->step == 0) return false;
+    return c->moved < c->flow->n_places - 1 || (!partial && (c->idle >> engine & 1));
+}
+
 /* Brings the current tile from the next memory outside; false at a deadlock. */
 static bool emit_load(tw_flow_cursor *c, int m, int o, bool together)
 {
@@ -500,8 +509,8 @@ static bool emit_load(tw_flow_cursor *c, int m, int o, bool together)
     tw_instr *in = emit(c, TW_LOAD, s->filler, o, s->grain, together);
     in->takes = true;
     in->partial = partial;
-    /* Only the innermost place moves inside a sweep; the first step has nothing before it. */
-    in->drains = c->program->machine->engine[s->filler].drains && c->step > 0 && c->moved < c->flow->n_places - 1;
+    in->drains = drains(c, s->filler, partial);
+    if (!partial) c->idle &= ~(1u << s->filler);
     in->work = units_of(c, m, o, partial);
     in->passes = price_of(c, s->filler, m, o, partial);
     in->continues = before;

@@ -54,6 +54,8 @@ typedef struct tw_flow_cursor {
     int stuck_engine;                /* that would have brought it                  */
     int64_t step;
     int moved; /* the outermost place that the last step moved, -1 before the first and after the last */
+    unsigned
+        idle; /* bit e: engine e has brought no input since the innermost place began its sweep; the first one does not count */
     tw_places at_first, at_last;
     int64_t ordinal[TW_MAX_PLACES], count[TW_MAX_PLACES], index[TW_MAX_PLACES];
     bool backwards[TW_MAX_PLACES];

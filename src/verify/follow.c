@@ -12,6 +12,7 @@
 typedef struct moment { /* where the nest stands in a step */
     int64_t step;
     int moved;
+    int64_t sweep; /* of the innermost place, the first is 0 */
     tw_box box[TW_MAX_MEMORIES + 1];
     int64_t index[TW_STEPS_PLACES];
     uint64_t last; /* bit p: place p is at the last step of its sweep */
@@ -34,9 +35,10 @@ struct tw_follow {
     bool can_miss[TW_MAX_OPERANDS];
     bool
         may_owe; /* tiles that lie in padding are given back by those who do not read them; nests that turn around too */
-    int64_t step;
-    moment moment[2];             /* of this step and of the one before, in turns */
-    group loads, *rest, *waiting; /* of this step; of the one before             */
+    int64_t step, sweep;
+    int64_t served[TW_MAX_ENGINES]; /* the sweep in which each engine has brought an input last */
+    moment moment[2];               /* of this step and of the one before, in turns */
+    group loads, *rest, *waiting;   /* of this step; of the one before             */
     group kept[2];
     bool waited, ahead;        /* loads of this step stand before what waits; some of these have come */
     bool drains;               /* one of them waits for all executions */
@@ -67,6 +69,8 @@ static const moment *look(tw_follow *f)
     moment *now = &f->moment[f->step % 2];
     now->step = f->step;
     now->moved = w->moved;
+    if (f->step > 0 && w->moved < w->n - 1) f->sweep++;
+    now->sweep = f->sweep;
     now->last = w->last;
     for (int t = 0; t <= w->n_levels; t++)
         for (int l = 0; l < w->op->n_loops; l++) now->box[t].span[l] = w->box[t].span[l];
@@ -215,11 +219,16 @@ static bool check_kind(const tw_follow *f, const tw_site *s, const tw_wanted *w)
     return true;
 }
 
-static bool check_drains(const tw_follow *f, const tw_site *s, const group *g)
+/* The first input of a sweep waits, and all that comes in its first step: only the innermost place moves inside of it. */
+static bool check_drains(tw_follow *f, const tw_site *s, const group *g)
 {
-    bool drains = s->instr->op == TW_LOAD && f->in->machine->engine[s->instr->engine].drains && g->of->step > 0 &&
-                  g->of->moved < f->residencies.walk.n - 1;
-    if (s->instr->op != TW_LOAD || s->instr->drains == drains) return true;
+    if (s->instr->op != TW_LOAD) return true;
+    int64_t *served = &f->served[s->instr->engine];
+    bool first = (g->of->sweep > *served && !s->instr->partial) ||
+                 (g->of->step > 0 && g->of->moved < f->residencies.walk.n - 1);
+    bool drains = first && f->in->machine->engine[s->instr->engine].drains;
+    if (!s->instr->partial) *served = g->of->sweep;
+    if (s->instr->drains == drains) return true;
     return tw_fault_at(s, drains ? "does not wait for the end of the sweep before"
                                  : "waits for the end of a sweep that goes on");
 }
