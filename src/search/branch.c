@@ -1449,8 +1449,12 @@ static tw_status run_divided(branch *b)
 /* Whether the best mapping so far has divided loops. */
 static bool is_divided(const branch *b)
 {
-    const tw_front *front = &b->out->front;
-    return front->n > 0 && b->space->frame[front->best[0].frame].joined;
+    if (b->out->front.n == 0) return false;
+    const tw_op_map *map = &b->out->front.best[0].map; /* what the search began with is of no frame */
+    for (int i = 0; i < map->n_levels; i++)
+        for (int l = 0; l < b->space->op->n_loops; l++)
+            if (tw_spread_divides(&map->level[i].over, l)) return true;
+    return false;
 }
 
 /* Frames with loops that may be divided: what an estimate finds there, then parts by their bounds for a while. Their bounds are often far from
