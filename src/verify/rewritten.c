@@ -2,7 +2,6 @@
 #include "verify/rewritten.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* What stands in the place of an operator of the workload: a run of operators, and the tensors that it makes for others. These are all of the
@@ -25,12 +24,21 @@ typedef struct checker {
 
 /* ---- who stands for whom ---- */
 
+/* Length of a word and the number behind it; 0: it does not stand there. */
+static size_t numbered_at(const char *name, const char *word)
+{
+    size_t n = strlen(word);
+    if (strncmp(name, word, n) != 0) return 0;
+    size_t digits = strspn(name + n, "0123456789");
+    return digits > 0 ? n + digits : 0;
+}
+
 /* Length of ".sum0", ".part1" or, of an input, ".ifm.padded"; 0: it is none of these. */
 static size_t mark_at(const char *name, const tw_op *op)
 {
-    int n = 0, digit;
-    if ((sscanf(name, ".sum%d%n", &digit, &n) == 1 || sscanf(name, ".part%d%n", &digit, &n) == 1) && n > 0)
-        return (size_t)n;
+    size_t n = numbered_at(name, ".sum");
+    if (n == 0) n = numbered_at(name, ".part");
+    if (n > 0) return n;
     for (int o = 0; o < tw_op_output(op) && *name == '.'; o++) {
         size_t len = strlen(op->operand[o].name);
         if (strncmp(name + 1, op->operand[o].name, len) == 0 && strncmp(name + 1 + len, ".padded", 7) == 0)
