@@ -701,6 +701,11 @@ tw_status tw_plan_dump(tw_context *ctx, const tw_plan *plan, const char *stage, 
     return status;
 }
 
+tw_status tw_plan_dump_verdict(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict, FILE *out)
+{
+    return tw_report_verdict(plan, verdict, &ctx->diag, out);
+}
+
 tw_status tw_plan_print_mapping(tw_context *ctx, const tw_plan *plan, FILE *out)
 {
     return tw_mapping_print_to(ctx, plan->mapping, plan->model, plan->machine, out);
