@@ -96,6 +96,25 @@ static bool is_executed(const tw_plan *plan, const tw_verify_options *options)
     return mib < MOST_MIB;
 }
 
+/* What is said of each engine's time without executions. */
+static tw_status claim_idle(const tw_plan *plan, tw_arena *arena, tw_claims *out)
+{
+    const tw_joint_timeline *t = &plan->joint->timeline;
+    int n = plan->joint->program->platform->n_engines, n_holds = plan->joint->program->n_holds;
+    tw_idle_claim *idle;
+    TW_ALLOC(arena, idle, n + 1);
+    for (int e = 0; e < n; e++) {
+        const tw_idle *is = &t->idle[e];
+        idle[e] = (tw_idle_claim){is->startup, is->tail, is->unused, is->late, is->contended, 0, 0};
+        for (int h = 0; h < n_holds; h++) {
+            idle[e].no_data += t->no_data[(int64_t)e * n_holds + h];
+            idle[e].no_credit += t->no_credit[(int64_t)e * n_holds + h];
+        }
+    }
+    out->idle = idle;
+    return TW_OK;
+}
+
 /* What is said of operators and of what groups hold. */
 static tw_status claim_parts(const tw_plan *plan, tw_arena *arena, tw_claims *out)
 {
@@ -121,7 +140,7 @@ static tw_status claim_parts(const tw_plan *plan, tw_arena *arena, tw_claims *ou
     out->op_time = op;
     out->hold = hold;
     out->group_fj = timeline->group_fj;
-    return TW_OK;
+    return claim_idle(plan, arena, out);
 }
 
 /* What the plan says of itself. */
