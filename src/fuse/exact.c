@@ -567,7 +567,7 @@ tw_status tw_exact_find(const tw_fuse_request *asked, double known, const tw_wor
                  .platform = asked->machine->platform,
                  .model = asked->model,
                  .price = known,
-                 .left = most_commands,
+                 .left = asked->is_attempt ? most_commands / 30 : most_commands,
                  .out = out,
                  .arena = work->arena,
                  .scratch = work->scratch,
