@@ -166,7 +166,10 @@ static const char *group_name(const tw_plot *plot, int hue)
     const tw_nest *nest = &program->nest[0];
     int n = program->n_nests > 1 ? n_segments(program) : nest->n_ops, first = 0;
     while (program->n_nests > 1 && segment_at(program, first) < hue) first++;
-    const char *name = program->n_nests > 1 ? program->nest[first].map->name : nest->op[hue].op->name;
+    const tw_nest *of = &program->nest[first];
+    const char *name = program->n_nests == 1  ? nest->op[hue].op->name
+                       : of->map->n_parts > 0 ? of->op[of->n_ops - 1].op->name /* of all parts */
+                                              : of->map->name;
     return tw_arena_printf(plot->arena, "%.24s%s", name, hue + TW_PLOT_HUES < n ? ", \u2026" : "");
 }
 
