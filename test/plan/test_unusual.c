@@ -24,22 +24,22 @@ static const char two_buses[] = "ports:\n"
                                 "  - {name: x, broadcast: true, per_cycle: 2, movers: [c0.dma, c1.dma]}\n"
                                 "  - {name: y, per_cycle: 1, movers: [c2.dma]}\n";
 static const unusual machine[] = {
-    {"each computes a part", "", "", {{"multiply-add", 3000, 4, 4}, {"add", 3000, 2, 2}}},
-    {"1 KiB and one point", "", "", {{both, 1024, 1, 1}, {both, 1024, 1, 1}}},
-    {"a core without room for a window", "", "", {{both, 40, 1, 1}, {both, 2000, 1, 1}}},
-    {"links slower than the memory", slow_links, "", {{both, 2000, 4, 4}, {both, 2000, 4, 4}}},
-    {"two buses", "", two_buses, {{both, 2000, 4, 4}, {both, 2000, 2, 4}, {"multiply-add", 2000, 4, 4}}},
+    {"each computes a part", "", "", {{"multiply-add", 300, 4, 4}, {"add", 300, 2, 2}}},
+    {"64 bytes and one point", "", "", {{both, 64, 1, 1}, {both, 64, 1, 1}}},
+    {"a core without room for a window", "", "", {{both, 12, 1, 1}, {both, 300, 1, 1}}},
+    {"links slower than the memory", slow_links, "", {{both, 200, 4, 4}, {both, 200, 4, 4}}},
+    {"two buses", "", two_buses, {{both, 200, 4, 4}, {both, 200, 2, 4}, {"multiply-add", 200, 4, 4}}},
 };
 
 static const char workload[] =
     "workload: chain\nops:\n"
-    "  - {name: a, op: conv, shape: [4, 8, 8], out: 6, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, accumulator: "
+    "  - {name: a, op: conv, shape: [2, 5, 4], out: 3, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, accumulator: "
     "i32, "
     "inputs: {ifm: t0}, output: t1}\n"
-    "  - {name: b, op: conv, shape: [6, 8, 8], out: 4, kernel: 1, pad: 0, dtype: i8, out_dtype: i8, accumulator: "
+    "  - {name: b, op: conv, shape: [3, 5, 4], out: 2, kernel: 1, pad: 0, dtype: i8, out_dtype: i8, accumulator: "
     "i32, "
     "inputs: {ifm: t1}, output: t2}\n"
-    "  - {name: s, op: add, shape: [4, 8, 8], dtype: i8, out_dtype: i8, inputs: {ifm: t2, w: t0}, output: t3}\n";
+    "  - {name: s, op: add, shape: [2, 5, 4], dtype: i8, out_dtype: i8, inputs: {ifm: t2, w: t0}, output: t3}\n";
 
 static void write_machine(const unusual *u, char *text, size_t room)
 {
