@@ -157,7 +157,7 @@ static tw_status list_apart(const tw_plan *apart, tw_arena *arena, const tw_summ
 
 /* Models of at most so many operators are also planned for memories of half the size, of half of that, and so on: what is found there fits here, and tilings that are best by their
  * estimate in much room are not always. Above that it takes too long. */
-enum { MOST_SHRUNK_OPS = 12, MOST_HALVINGS = 5 };
+enum { MOST_SHRUNK_OPS = 12 };
 
 typedef struct hunt {
     const tw_request *asked;
