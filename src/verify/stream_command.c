@@ -69,7 +69,8 @@ bool tw_stream_command(tw_commanded *s)
         work = e->instr.contended;
     tw_length length = tw_time_length(engine, work, 0);
     s->contended = length.busy - alone.busy;
-    s->stalled = tw_max(0, until - e->start_cycle - length.all);
     s->moments.unit = s->k->units.free[e->instr.engine][e->instr.unit];
-    return tw_time_takes(&s->at, e, length, until) && tw_time_unit(&s->at, e, s->moments.unit);
+    if (!tw_time_takes(&s->at, e, length, until) || !tw_time_unit(&s->at, e, s->moments.unit)) return false;
+    s->stalled = tw_max(0, until - e->start_cycle - length.all); /* a start that was just found good */
+    return true;
 }
