@@ -142,13 +142,28 @@ typedef struct tw_core_row { /* a layer */
     const char *layer;
     const char *parts; /* how it lies over cores, "K 3"; "" where one core runs all of it                        */
     int64_t n_tiles;
+    int n_dims; /* loops of a tile: names as the files have them, and extents */
+    const char *const *dim;
+    const int64_t *extent;
     const tw_account *const
         *cell; /* of a tile on each core, NULL: the core does not run it, or nothing fits there */
 } tw_core_row;
 typedef struct tw_core_run { /* one tile */
     int layer, core;
+    int64_t tile; /* of the layer */
     double start, end;
 } tw_core_run;
+typedef struct
+    tw_core_block { /* a connection that an operand of a tile takes while the tile runs; tiles that share the operand then take it once */
+    int run;
+    const char *operand;
+    int64_t part;        /* of the operand, which parts of the layer share */
+    bool outwards;       /* to the off-chip memory                       */
+    int link;            /* in the machine's order                       */
+    double link_bits;    /* per cycle that it has                        */
+    double bits_at_once; /* per cycle that the operand takes of them     */
+    int64_t bits;        /* of the operand, padding included             */
+} tw_core_block;
 typedef struct tw_core_table {
     const char *machine;
     int n_rows, n_cores;
@@ -156,6 +171,10 @@ typedef struct tw_core_table {
     const tw_core_column *core;
     int n_runs; /* 0: there are no layers */
     const tw_core_run *run;
+    int n_blocks;
+    const tw_core_block *block;
+    int64_t n_edges;            /* pairs of tiles of which one reads what the other makes                       */
+    int64_t offchip_bits;       /* of everything that is in the off-chip memory at last: inputs, weights, results */
     double makespan, energy_pj; /* of all runs */
 } tw_core_table;
 /* Cores of the machine, those that only store included; 0: it is a single array. A machine with cores may be read alone, and then has no layers;

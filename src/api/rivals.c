@@ -464,9 +464,28 @@ static void print_json_runs(tw_json *j, const tw_core_table *t)
     for (int i = 0; i < t->n_runs; i++) {
         tw_json_open_line(j, '{');
         tw_json_key_string(j, "layer", t->row[t->run[i].layer].layer);
+        tw_json_key_int(j, "tile", t->run[i].tile);
         tw_json_key_int(j, "core", t->run[i].core);
         tw_json_key_number(j, "start", t->run[i].start);
         tw_json_key_number(j, "end", t->run[i].end);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+}
+
+static void print_json_blocks(tw_json *j, const tw_core_table *t)
+{
+    tw_json_key_open(j, "blocks", '[');
+    for (int i = 0; i < t->n_blocks; i++) {
+        const tw_core_block *b = &t->block[i];
+        tw_json_open_line(j, '{');
+        tw_json_key_int(j, "run", b->run);
+        tw_json_key_string(j, "operand", b->operand);
+        tw_json_key_int(j, "part", b->part);
+        tw_json_key_bool(j, "outwards", b->outwards);
+        tw_json_key_int(j, "link", b->link);
+        tw_json_key_number(j, "bits_at_once", b->bits_at_once);
+        tw_json_key_int(j, "bits", b->bits);
         tw_json_close(j);
     }
     tw_json_close(j);
@@ -483,6 +502,7 @@ tw_status tw_core_table_print_json(tw_context *ctx, const tw_core_table *table, 
     print_json_columns(&j, table);
     print_json_rows(&j, table);
     print_json_runs(&j, table);
+    print_json_blocks(&j, table);
     return finish_json(ctx, &j, out);
 }
 

@@ -41,7 +41,7 @@ typedef struct run { /* from operator i on, so many */
 typedef struct choice {
     const tw_way *way;
     int first, n_ops;
-    bool stays;
+    bool resident;
 } choice;
 
 /* What the beginning of a mapping takes at least. */
@@ -382,7 +382,7 @@ static tw_status write_mapping(const exact *x, tw_arena *arena, tw_mapping *out)
     for (int i = 0; i < x->n_chosen; i++) {
         const choice *c = &x->chosen[i];
         for (int k = 0; k < c->way->n; k++) group[n++] = c->way->group[k];
-        if (c->stays)
+        if (c->resident)
             resident[out->n_residents++] = (tw_group_resident){
                 .tensor = tw_op_makes(&x->model->op[c->first + c->n_ops - 1]), .memory = c->way->home};
     }
@@ -428,7 +428,7 @@ static bool reads_resident(const exact *x, int first, int last)
 {
     for (int i = 0; i < x->n_chosen; i++) {
         const choice *c = &x->chosen[i];
-        if (!c->stays) continue;
+        if (!c->resident) continue;
         int tensor = tw_op_makes(&x->model->op[c->first + c->n_ops - 1]);
         for (int k = first; k < last; k++)
             if (tw_op_reads_bytes(x->model, &x->model->op[k], tensor)) return true;
@@ -437,26 +437,26 @@ static bool reads_resident(const exact *x, int first, int last)
 }
 
 /* The way behind those that are chosen, and all that follows it. */
-static tw_status take_way(exact *x, int first, int n_ops, const tw_way *way, const facts *f, bool stays,
+static tw_status take_way(exact *x, int first, int n_ops, const tw_way *way, const facts *f, bool resident,
                           const least *so_far)
 {
     int next = first + n_ops;
-    bool in = !(x->n_chosen > 0 && x->chosen[x->n_chosen - 1].stays);
-    bool out = !stays || is_output(x, next - 1);
+    bool in = !(x->n_chosen > 0 && x->chosen[x->n_chosen - 1].resident);
+    bool out = !resident || is_output(x, next - 1);
     least now = *so_far;
     bool reads = reads_resident(x, first, next);
-    if (!f->fits && !stays && !reads) return TW_OK; /* nor beside others */
-    now.end = (x->linked[first] ? so_far->end : 0) + run_least(x, first, f, in, !stays);
+    if (!f->fits && !resident && !reads) return TW_OK; /* nor beside others */
+    now.end = (x->linked[first] ? so_far->end : 0) + run_least(x, first, f, in, !resident);
     now.units += f->own + (in ? f->in : 0) + (out ? f->out : 0);
     now.cycles = tw_max(now.cycles, x->linked[next] ? now.end + x->rest[next] : tw_max(now.end, x->rest[next]));
     now.cycles = tw_max(now.cycles, x->far[next]);
     now.cycles = tw_max(now.cycles, over_ports(x, now.units + x->rest_units[next]));
     add_uses(&now.uses, &f->always);
     if (!reads) add_uses(&now.uses, &f->loads);
-    if (!stays) add_uses(&now.uses, &f->stores);
+    if (!resident) add_uses(&now.uses, &f->stores);
     now.cycles = tw_max(now.cycles, most_busy(&now.uses, &x->rest_uses[next]));
     if (is_no_better(x, now.cycles, now.uses.energy_fj + x->rest_uses[next].energy_fj)) return TW_OK;
-    x->chosen[x->n_chosen++] = (choice){way, first, n_ops, stays};
+    x->chosen[x->n_chosen++] = (choice){way, first, n_ops, resident};
     tw_status status = walk(x, next, now);
     x->n_chosen--;
     return status;
@@ -567,7 +567,7 @@ tw_status tw_exact_find(const tw_fuse_request *asked, double known, const tw_wor
                  .platform = asked->machine->platform,
                  .model = asked->model,
                  .price = known,
-                 .left = most_commands,
+                 .left = asked->is_attempt ? most_commands / 30 : most_commands,
                  .out = out,
                  .arena = work->arena,
                  .scratch = work->scratch,

@@ -125,7 +125,7 @@ static tw_frame_tensor *held_of(tw_segment_frame *f, int tensor, int k, int oper
     tw_frame_tensor *h = &f->tensor[f->n_tensors++];
     int maker = tw_segment_maker(&f->segment, tensor);
     *h = (tw_frame_tensor){.tensor = tensor, .maker = maker, .op = k, .operand = operand};
-    h->part = maker < 0 ? TW_COMES_IN : maker == f->segment.n - 1 ? TW_GOES_OUT : TW_STAYS_INSIDE;
+    h->part = maker < 0 ? TW_COMES_IN : maker == f->segment.n - 1 ? TW_GOES_OUT : TW_INTERMEDIATE;
     h->units = tw_machine_units(f->machine, f->segment.model->tensor[tensor].dtype, 1);
     return h;
 }
@@ -181,7 +181,7 @@ static int find_outer(const tw_segment_frame *f)
     int inside = f->platform->n_memories, outer = 0;
     for (int i = 0; i < f->n_tensors; i++)
         for (int m = 0; m < f->tensor[i].n_memories; m++)
-            if (f->tensor[i].part == TW_STAYS_INSIDE) inside = (int)tw_min(inside, f->tensor[i].memory[m]);
+            if (f->tensor[i].part == TW_INTERMEDIATE) inside = (int)tw_min(inside, f->tensor[i].memory[m]);
     for (int i = 0; i < f->n_tensors; i++)
         for (int m = 0; m + 1 < f->tensor[i].n_memories; m++)
             if (f->tensor[i].memory[m] < inside) outer = (int)tw_max(outer, f->tensor[i].memory[m]);

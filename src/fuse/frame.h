@@ -8,7 +8,7 @@
 
 enum { TW_FRAME_TENSORS = 64, TW_FRAME_STOPS = 2 * TW_MAX_MEMORIES };
 
-typedef enum tw_frame_part { TW_COMES_IN, TW_GOES_OUT, TW_STAYS_INSIDE } tw_frame_part;
+typedef enum tw_frame_part { TW_COMES_IN, TW_GOES_OUT, TW_INTERMEDIATE } tw_frame_part;
 
 typedef struct tw_frame_tensor {
     int tensor, maker; /* the operator that makes it, -1: none does   */

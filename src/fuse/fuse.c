@@ -182,7 +182,7 @@ static tw_status try_single(fuse *f, int i, choice *c)
 }
 
 /* Whether what operator i makes may stay until the segment behind it has read it. */
-static bool may_stay(const fuse *f, int i)
+static bool may_be_resident(const fuse *f, int i)
 {
     if (i < 0 || i + 1 >= f->n) return false;
     int tensor = tw_op_makes(&f->asked->model->op[i]);
@@ -198,28 +198,28 @@ static tw_status list_old(fuse *f)
         for (int k = 0; k < MOST_OLD; k++) f->old[i][k] = -1;
         for (int a = i - 2; a >= 0 && n < MOST_OLD; a--) {
             int tensor = tw_op_makes(&f->asked->model->op[a]);
-            if (may_stay(f, a) && f->facts.readers[tensor].hi > i) f->old[i][n++] = tensor;
+            if (may_be_resident(f, a) && f->facts.readers[tensor].hi > i) f->old[i][n++] = tensor;
         }
     }
     return TW_OK;
 }
 
 /* The tensors of others that are resident when the segment begins: what the one before made, and the older one; -1: it is not. */
-typedef struct staying {
+typedef struct residents {
     int tensor[2];
-} staying;
-static staying residents_of(const fuse *f, const link *l)
+} residents;
+static residents residents_of(const fuse *f, const link *l)
 {
     const tw_model *model = f->asked->model;
-    return (staying){
+    return (residents){
         {l->in ? tw_op_makes(&model->op[l->first - 1]) : -1, l->old ? f->old[l->first][l->old - 1] : -1}};
 }
 
 /* Of these, the one that is resident behind the segment, too: number 1 + k of those that are old there, 0: none is, -1: there are several,
  * or it is not among them. */
-static int stays_on(const fuse *f, const link *l)
+static int resident_behind(const fuse *f, const link *l)
 {
-    staying r = residents_of(f, l);
+    residents r = residents_of(f, l);
     int end = l->first + l->n, found = 0;
     for (int i = 0; i < 2; i++) {
         if (r.tensor[i] < 0 || f->facts.readers[r.tensor[i]].hi <= end) continue;
@@ -234,9 +234,10 @@ static int stays_on(const fuse *f, const link *l)
 /* Whether there is such a segment: what is resident may be, and of what stays on there is at most one. */
 static bool is_link(const fuse *f, const link *l)
 {
-    if ((l->in && !may_stay(f, l->first - 1)) || (l->out && !may_stay(f, l->first + l->n - 1))) return false;
+    if ((l->in && !may_be_resident(f, l->first - 1)) || (l->out && !may_be_resident(f, l->first + l->n - 1)))
+        return false;
     if ((l->old > 0 && f->old[l->first][l->old - 1] < 0) || (l->nests && (!f->nests || l->old > 0))) return false;
-    return stays_on(f, l) >= 0;
+    return resident_behind(f, l) >= 0;
 }
 
 static bool reads_tensor(const tw_segment_frame *frame, int tensor)
@@ -257,7 +258,7 @@ static int64_t units_at_home(const fuse *f, int tensor)
 
 static tw_seams seams_of(const fuse *f, const link *l, const tw_segment_frame *frame)
 {
-    staying r = residents_of(f, l);
+    residents r = residents_of(f, l);
     tw_seams s = {.out = l->out};
     for (int i = 0; i < 2; i++) {
         if (r.tensor[i] < 0) continue;
@@ -421,7 +422,7 @@ static void reach(const fuse *f, stops *node, const link *l)
 {
     const choice *c = choice_of(f, l);
     const stop *from = &node[l->first][l->in][l->old];
-    stop *to = &node[l->first + l->n][l->out][stays_on(f, l)];
+    stop *to = &node[l->first + l->n][l->out][resident_behind(f, l)];
     bool begins = l->first == 0 && !l->in && !l->old;
     if (!c->possible || (!begins && from->last.n == 0)) return;
     double price = from->least + c->price;
@@ -431,7 +432,7 @@ static void reach(const fuse *f, stops *node, const link *l)
 }
 
 /* Whether something stays longer than for the next segment. */
-static bool skips(const fuse *f, const link *l) { return l->old > 0 || stays_on(f, l) > 0; }
+static bool skips(const fuse *f, const link *l) { return l->old > 0 || resident_behind(f, l) > 0; }
 
 static void reach_all(const fuse *f, stops *node, int j, allowed may)
 {

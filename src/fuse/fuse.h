@@ -31,8 +31,9 @@ typedef struct tw_fuse_request {
                                perhaps with other loops. NULL: as the model has them */
     const tw_limits *limits; /* of which groups must be there; NULL: none must */
     tw_pricing by;           /* what is made small */
-    bool no_slides;          /* what tiles share is always loaded and computed again */
-    int n_threads;           /* which change nothing but the time that it takes */
+    bool is_attempt; /* nothing is to be proven, and there are other attempts: exact.h simulates a thirtieth */
+    bool no_slides;  /* what tiles share is always loaded and computed again */
+    int n_threads;   /* which change nothing but the time that it takes */
 } tw_fuse_request;
 
 typedef struct tw_fused {

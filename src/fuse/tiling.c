@@ -511,7 +511,7 @@ static bool moves_inside(const tw_segment_frame *f, int loop)
     tw_segment_boxes(&f->segment, &tile, half);
     for (int i = 0; i < f->n_tensors; i++) {
         tw_region a, b;
-        if (f->tensor[i].part != TW_STAYS_INSIDE) continue;
+        if (f->tensor[i].part != TW_INTERMEDIATE) continue;
         if (tw_segment_region(&f->segment, box, f->tensor[i].tensor, &a) !=
             tw_segment_region(&f->segment, half, f->tensor[i].tensor, &b))
             return true;

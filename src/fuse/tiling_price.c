@@ -147,7 +147,7 @@ static void add_room(const tw_tiler *w, const tw_segment_frame *f, uint64_t resi
                 each = units;
         if (s->axis >= 0) each = aligned(f, h->memory[m], s->ahead * h->units);
         spare_end(f, h->memory[m], most, need);
-        bool one = s->inner == 0 || h->part == TW_STAYS_INSIDE;
+        bool one = s->inner == 0 || h->part == TW_INTERMEDIATE;
         r->once += one ? units : units - each;
         if (!one) *(h->part == TW_COMES_IN ? &r->in : &r->out) += each;
     }

@@ -9,7 +9,7 @@
 typedef struct fields {
     tw_bytes name, s, t, g, sparse;
     uint64_t type, i, f;
-    bool has_i, has_f, refers; /* refers: stands for an attribute of a function's caller */
+    bool has_i, has_f, is_reference; /* is_reference: it stands for an attribute of a function's caller */
     int n_ints, n_floats, n_strings;
 } fields;
 
@@ -25,7 +25,7 @@ static tw_status collect(const tw_source *source, tw_bytes message, fields *out)
         case TW_WIRE_BYTES(5): out->t = f.bytes; break;
         case TW_WIRE_BYTES(6): out->g = f.bytes; break;
         case TW_WIRE_VARINT(20): out->type = f.bits; break;
-        case TW_WIRE_BYTES(21): out->refers = f.bytes.n > 0; break;
+        case TW_WIRE_BYTES(21): out->is_reference = f.bytes.n > 0; break;
         case TW_WIRE_BYTES(22): out->sparse = f.bytes; break;
         default: break;
         }
@@ -55,7 +55,7 @@ static tw_status count_lists(const tw_source *source, tw_bytes message, fields *
 
 static tw_attribute_kind kind_of(const fields *f)
 {
-    if (f->refers) return TW_ATTR_OTHER;
+    if (f->is_reference) return TW_ATTR_OTHER;
     if (f->type != TW_ATTR_NONE) return f->type < TW_ATTR_OTHER ? (tw_attribute_kind)f->type : TW_ATTR_OTHER;
     if (f->has_f) return TW_ATTR_FLOAT;
     if (f->has_i) return TW_ATTR_INT;

@@ -12,10 +12,10 @@ enum {
 };
 
 static const strategy strategies[] = {
-    {PICK_WEIGHED, TASTE_WASTE, RANK_LOADED},   {PICK_FEW_TIGHT, TASTE_NONE, RANK_SIZE},
-    {PICK_WEIGHED, TASTE_TIGHT, RANK_WIDTH},    {PICK_FEW_LOW, TASTE_LOG, RANK_WIDTH},
-    {PICK_WEIGHED, TASTE_WASTE, RANK_WIDTH},    {PICK_WEIGHED, TASTE_TIGHT, RANK_SIZE},
-    {PICK_LOW, TASTE_TIGHT_WEIGHED, RANK_AREA}, {PICK_WEIGHED, TASTE_TIGHT, RANK_LOADED},
+    {PICK_WEIGHED, SCORE_WASTE, RANK_LOADED},   {PICK_FEW_TIGHT, SCORE_NONE, RANK_SIZE},
+    {PICK_WEIGHED, SCORE_TIGHT, RANK_WIDTH},    {PICK_FEW_LOW, SCORE_LOG, RANK_WIDTH},
+    {PICK_WEIGHED, SCORE_WASTE, RANK_WIDTH},    {PICK_WEIGHED, SCORE_TIGHT, RANK_SIZE},
+    {PICK_LOW, SCORE_TIGHT_WEIGHED, RANK_AREA}, {PICK_WEIGHED, SCORE_TIGHT, RANK_LOADED},
 };
 
 double tw_pack_clock(void)
@@ -176,10 +176,10 @@ static double log_steps(int64_t x)
 static double pain(search *q, int s)
 {
     int64_t slack = tw_max(tw_pack_slack(q, s), 0);
-    switch (q->by.taste) {
-    case TASTE_TIGHT_WEIGHED: return (1 + q->weight[s]) / (double)(slack + 1);
-    case TASTE_WASTE: return -(double)slack * (10 + q->weight[s]);
-    case TASTE_LOG: return -log_steps(slack + 1);
+    switch (q->by.score) {
+    case SCORE_TIGHT_WEIGHED: return (1 + q->weight[s]) / (double)(slack + 1);
+    case SCORE_WASTE: return -(double)slack * (10 + q->weight[s]);
+    case SCORE_LOG: return -log_steps(slack + 1);
     default: return 1 / (double)(slack + 1);
     }
 }
@@ -283,7 +283,7 @@ static answer try_cases(search *q, int from, int to, int s, set *why)
         n = 1;
     }
     if (tw_pack_make_room(q) != TW_OK) return OUT_OF_MEMORY;
-    if (q->by.taste != TASTE_NONE && n + may_waste > 1) n = look_ahead(q, c, n, why);
+    if (q->by.score != SCORE_NONE && n + may_waste > 1) n = look_ahead(q, c, n, why);
     q->n_open_all += n;
     answer a = NO;
     cases all = {from, to, q->n_trail, why, false};

@@ -47,11 +47,11 @@ typedef struct refuted {
 
 /* How a run chooses: which section next, which item first. */
 typedef enum pick { PICK_FEW_LOW, PICK_LOW, PICK_WEIGHED, PICK_FEW_TIGHT } pick;
-typedef enum taste { TASTE_NONE, TASTE_TIGHT, TASTE_TIGHT_WEIGHED, TASTE_WASTE, TASTE_LOG } taste;
+typedef enum score { SCORE_NONE, SCORE_TIGHT, SCORE_TIGHT_WEIGHED, SCORE_WASTE, SCORE_LOG } score;
 typedef enum rank { RANK_AREA, RANK_WIDTH, RANK_SIZE, RANK_LOADED } rank;
 typedef struct strategy {
     pick pick;
-    taste taste;
+    score score;
     rank rank;
 } strategy;
 

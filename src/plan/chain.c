@@ -518,8 +518,8 @@ static tw_status smallest_map(chain *c, int k, tw_fusion fusion, tw_op_map *out,
     return status == TW_INFEASIBLE ? TW_OK : status;
 }
 
-/* A beginning that fits: operator `lead` is searched beside the others, which take one tile, or as little as they can. */
-static tw_status begin_with(chain *c, int a, int b, int lead, bool small, whole *w)
+/* A beginning that fits: operator `searched` is searched beside the others, which take one tile, or as little as they can. */
+static tw_status begin_with(chain *c, int a, int b, int searched, bool small, whole *w)
 {
     const tw_limits *limits = c->given->asked->options->limits;
     tw_search_options options;
@@ -531,32 +531,32 @@ static tw_status begin_with(chain *c, int a, int b, int lead, bool small, whole 
         one.fused = w->map[i].fused;
         if (small)
             TW_TRY(smallest_map(c, k, (tw_fusion){k > a, k + 1 < b}, &one, &w->fits));
-        else if (k != lead)
+        else if (k != searched)
             w->fits = !limits || tw_limits_allow(&limits->op[i], &c->model->op[i], c->machine, &one);
         w->map[i] = one;
     }
     if (!w->fits) return TW_OK;
-    TW_TRY(options_of(c, lead, SUMS, &options, &unused));
+    TW_TRY(options_of(c, searched, SUMS, &options, &unused));
     be_hasty(&options);
-    TW_TRY(search_beside(c, lead, &options, small ? ANEW : FIRST, w));
+    TW_TRY(search_beside(c, searched, &options, small ? ANEW : FIRST, w));
     for (int k = a; k < b && w->fits; k++)
-        if (k != lead) TW_TRY(search_beside(c, k, &options, ANEW, w));
+        if (k != searched) TW_TRY(search_beside(c, k, &options, ANEW, w));
     return TW_OK;
 }
 
 /* Operators [a, b), a group whose mappings do not fit together, fitted anew; best->fits: it was possible. */
 static tw_status fit_group(chain *c, int a, int b, whole *best)
 {
-    enum { MOST_LEADS = 4 };
+    enum { MOST_SEARCHED = 4 };
     whole w;
     best->fits = false;
     TW_TRY(whole_new(c, best->map, &w));
-    for (int lead = a; lead < b && lead < a + MOST_LEADS; lead++)
+    for (int searched = a; searched < b && searched < a + MOST_SEARCHED; searched++)
         for (int small = 0; small < 2; small++) {
             if (c->stopped && best->fits) return TW_OK;
             memcpy(w.map, best->map, (size_t)c->model->n_ops * sizeof *w.map);
             memcpy(w.value, best->value, (size_t)c->n * sizeof *w.value);
-            TW_TRY(begin_with(c, a, b, lead, small, &w));
+            TW_TRY(begin_with(c, a, b, searched, small, &w));
             if (!w.fits) continue;
             sum_up(c, &w);
             TW_TRY(improve_group(c, a, b, &w));

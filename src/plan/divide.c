@@ -189,7 +189,7 @@ static tw_status try_divided(const tw_request *asked, const chosen *c, const tw_
     *better = false;
     own.start = NULL;
     own.advisor = NULL;
-    if (status == TW_OK) status = tw_several_find(&own, NULL, &silent, &plan);
+    if (status == TW_OK) status = tw_several_beat(&own, *out, &silent, &plan);
     if (status != TW_OK) return status == TW_ERR_NOMEM ? status : TW_OK;
     tw_fused_scale scale = tw_fused_scale_of(asked, &(*out)->sum);
     const tw_fused found = {.cycles = plan->sum.cycles, .energy_fj = plan->sum.energy_fj};

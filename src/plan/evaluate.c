@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* What a search will ask for again at its end: the timeline of the best so far by each of these. */
-typedef enum praise { FEWEST_CYCLES, FEWEST_TICKS, LEAST_ENERGY, LEAST_EDP, N_PRAISES } praise;
+typedef enum criterion { FEWEST_CYCLES, FEWEST_TICKS, LEAST_ENERGY, LEAST_EDP, N_CRITERIA } criterion;
 typedef struct kept {
     const tw_model *model; /* NULL: nothing is kept */
     int op;
@@ -21,7 +21,7 @@ typedef struct kept {
 typedef struct bench { /* of one thread */
     tw_arena *scratch;
     tw_diag diag; /* muted: refusals are answers here */
-    kept best[N_PRAISES];
+    kept best[N_CRITERIA];
 } bench;
 
 struct tw_evaluator {
@@ -45,7 +45,7 @@ tw_status tw_outcome_of(const tw_program *p, const tw_timeline *timeline, tw_are
 
 /* ---- timelines that are asked for again ---- */
 
-static double praised(const tw_timeline *t, praise by)
+static double praised(const tw_timeline *t, criterion by)
 {
     switch (by) {
     case FEWEST_CYCLES: return (double)t->sum.cycles;
@@ -60,10 +60,10 @@ static void remember(bench *b, const tw_problem *problem, const tw_op_map *map, 
 {
     static const int64_t short_program = 100000; /* instructions */
     if (timeline->sum.instructions < short_program) return;
-    for (int by = 0; by < N_PRAISES; by++) {
+    for (int by = 0; by < N_CRITERIA; by++) {
         kept *k = &b->best[by];
         bool same = k->model == problem->model && k->op == problem->op;
-        if (same && praised(timeline, (praise)by) >= praised(&k->timeline, (praise)by)) continue;
+        if (same && praised(timeline, (criterion)by) >= praised(&k->timeline, (criterion)by)) continue;
         *k = (kept){.model = problem->model, .op = problem->op, .map = *map, .timeline = *timeline};
         for (int m = 0; m < problem->machine->n_memories; m++) k->size[m] = problem->machine->memory[m].size;
     }
@@ -80,7 +80,7 @@ static bool is_of(const kept *k, const tw_problem *problem, const tw_op_map *map
 bool tw_evaluator_recall(const tw_evaluator *e, const tw_problem *problem, const tw_op_map *map, tw_timeline *out)
 {
     for (int i = 0; i < e->n; i++)
-        for (int by = 0; by < N_PRAISES; by++)
+        for (int by = 0; by < N_CRITERIA; by++)
             if (is_of(&e->bench[i].best[by], problem, map)) {
                 *out = e->bench[i].best[by].timeline;
                 return true;

@@ -632,22 +632,23 @@ static tw_status list_join(const lister *l)
 }
 
 /* The group at hand as two, parted before its operator k; what is between them stays on chip, or does not. */
-static tw_status put_parted(const lister *l, int first, int k, bool stays)
+static tw_status put_parted(const lister *l, int first, int k, bool resident)
 {
     enum { EACH = 2 };
     const tw_model *model = l->plan->model;
     int tensor = tw_op_makes(&model->op[first + k - 1]), n = l->group->n_ops, n_residents;
-    int memory = stays ? l->facts.home[tensor] : 0;
+    int memory = resident ? l->facts.home[tensor] : 0;
     tw_seams left = seams_of(l, first, k), right = seams_of(l, first + k, n - k);
     tw_group_resident *list;
     option a, b;
-    if (stays && memory == 0) return TW_OK;
-    left.out = stays;
-    right.n_in = stays;
+    if (resident && memory == 0) return TW_OK;
+    left.out = resident;
+    right.n_in = resident;
     TW_TRY(find_option(l, first, k, left, &a));
     TW_TRY(find_option(l, first + k, n - k, right, &b));
     TW_TRY(residents_without(l, tensor, &list, &n_residents));
-    if (stays) list[n_residents++] = (tw_group_resident){.loc = l->group->loc, .tensor = tensor, .memory = memory};
+    if (resident)
+        list[n_residents++] = (tw_group_resident){.loc = l->group->loc, .tensor = tensor, .memory = memory};
     const char *before = op_words(l, first, k), *behind = op_words(l, first + k, n - k);
     if (!before || !behind) return TW_ERR_NOMEM;
     for (int i = 0; i < a.n && i < EACH; i++)
@@ -655,7 +656,7 @@ static tw_status put_parted(const lister *l, int first, int k, bool stays)
             const tw_group_map pair[] = {a.group[i], b.group[j]};
             tw_group_move move = {.thing = k, .mapping = {.n_residents = n_residents, .resident = list}};
             move.change = tw_arena_printf(l->work->arena, "%s apart from %s: %s %s %s", before, behind,
-                                          model->tensor[tensor].name, stays ? "stays whole in" : "goes through",
+                                          model->tensor[tensor].name, resident ? "stays whole in" : "goes through",
                                           memory_name(l, memory));
             TW_TRY(put_groups(l, 1, pair, 2, move));
         }

@@ -322,10 +322,10 @@ static void print_as_layers(const tw_stretch *s, const tw_model *model, tw_text 
 /* The lines of a text as an entry of a list. */
 static void print_entry(const char *text, tw_text *out)
 {
-    const char *lead = "  - ";
-    for (const char *line = text; *line; lead = "    ") {
+    const char *indent = "  - ";
+    for (const char *line = text; *line; indent = "    ") {
         size_t n = strcspn(line, "\n");
-        tw_text_printf(out, "%s%.*s\n", lead, (int)n, line);
+        tw_text_printf(out, "%s%.*s\n", indent, (int)n, line);
         line += n + (line[n] == '\n');
     }
 }

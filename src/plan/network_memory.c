@@ -248,7 +248,7 @@ static tw_status place_inner(homes *h, const chip *c, const candidate *from, int
     }
 }
 
-static tw_status stay_on_chip(homes *h, tw_arena *scratch, tw_network_memory *out)
+static tw_status keep_on_chip(homes *h, tw_arena *scratch, tw_network_memory *out)
 {
     const tw_machine *machine = h->plan->machine;
     chip c;
@@ -276,7 +276,7 @@ tw_status tw_network_place(const tw_network_plan *plan, const tw_deadline *deadl
                                .weight_bytes = plan->network->lowered->weight_bytes};
     tw_status status = list_homes(&h, arena, scratch);
     if (status == TW_OK) status = place_outer(&h, scratch, out);
-    if (status == TW_OK) status = stay_on_chip(&h, scratch, out);
+    if (status == TW_OK) status = keep_on_chip(&h, scratch, out);
     out->n_tensors = h.n;
     out->tensor = h.place;
     tw_arena_rewind(scratch, mark);

@@ -133,7 +133,7 @@ static int64_t put_bump(tw_placing *g)
     return end;
 }
 
-/* The first place from `at` on where a lot of this size meets nothing that was put before and is needed by operator op. */
+/* The first place from `at` on where a block of this size meets nothing that was put before and is needed by operator op. */
 static int64_t free_place(const tw_placing *g, int n_put, const tw_block *block, int64_t at)
 {
     at = align_up(at, g->align);

@@ -10,6 +10,8 @@
 #include "plan/polish.h"
 #include "search/search.h"
 
+#include <math.h>
+
 bool tw_several_is_asked(const tw_request *asked)
 {
     const tw_platform *platform = asked->machine->platform;
@@ -104,23 +106,33 @@ static tw_status find_in_branches(const tw_fuse_request *given, const tw_work *w
     return tw_order_restore(order, work->arena, &found->best.mapping);
 }
 
-/* Lists the small space of fuse/exact.h, if there is one: what is better there is taken, and nothing there is better than the answer. Needless where no plan at
- * all is. */
-static tw_status find_exactly(const tw_request *asked, const tw_pricing *by, const tw_work *work,
-                              tw_cores_found *found, tw_joint_search *search)
+/* What must be beaten: what was found, or the plan of another model that computes the same, if that is better. */
+static double known_price(const tw_pricing *by, const tw_cores_found *found, const tw_plan *given)
 {
-    const tw_fuse_request request = {.model = asked->model, .machine = asked->machine, .by = *by};
     double known = by->price(by->user, (double)found->best.cycles, (double)found->best.energy_fj);
+    return given ? fmin(known, by->price(by->user, (double)given->sum.cycles, (double)given->sum.energy_fj))
+                 : known;
+}
+
+/* Lists the small space of fuse/exact.h, if there is one: what is better there is taken, and nothing there is better than the answer. Needless where no plan at
+ * all is. `given`: see tw_several_beat. */
+static tw_status find_exactly(const tw_request *asked, const tw_pricing *by, const tw_plan *given,
+                              const tw_work *work, tw_cores_found *found, tw_joint_search *search)
+{
+    const tw_fuse_request request = {
+        .model = asked->model, .machine = asked->machine, .by = *by, .is_attempt = given != NULL};
+    double known = known_price(by, found, given);
     tw_exact exact;
     if (search->measure == TW_CYCLES && found->best.cycles <= search->bound) return TW_OK;
     TW_TRY(tw_exact_find(&request, known, work, &exact));
     search->space = exact.complete ? exact.n_mappings : 0;
     search->n_simulated += exact.n_tried;
     if (exact.best.mapping.n_groups > 0) found->best = exact.best;
-    return find_in_branches(&request, work, found, search);
+    return given ? TW_OK : find_in_branches(&request, work, found, search);
 }
 
-tw_status tw_several_find(const tw_request *asked, const tw_plan *apart, const tw_work *work, const tw_plan **out)
+static tw_status find(const tw_request *asked, const tw_plan *apart, const tw_plan *given, const tw_work *work,
+                      const tw_plan **out)
 {
     tw_cores_found found;
     tw_mapping *mapping;
@@ -136,7 +148,7 @@ tw_status tw_several_find(const tw_request *asked, const tw_plan *apart, const t
     TW_ALLOC(work->arena, search, 1);
     TW_TRY(write_search(asked, &found, apart, work, search));
     search->measure = s.measure;
-    TW_TRY(find_exactly(asked, &by, work, &found, search));
+    TW_TRY(find_exactly(asked, &by, given, work, &found, search));
     if (apart && !tw_fused_is_better(&s, &found.best, &apart->sum)) return TW_OK;
     *mapping = found.best.mapping;
     search->seconds = tw_deadline_since(start);
@@ -146,4 +158,14 @@ tw_status tw_several_find(const tw_request *asked, const tw_plan *apart, const t
     status = tw_plan_build_joint(asked->model, asked->machine, mapping, search, work, out);
     work->diag->deadline = deadline;
     return status == TW_OK ? tw_joint_polish(*out, &by, NULL, work, out) : status;
+}
+
+tw_status tw_several_find(const tw_request *asked, const tw_plan *apart, const tw_work *work, const tw_plan **out)
+{
+    return find(asked, apart, NULL, work, out);
+}
+
+tw_status tw_several_beat(const tw_request *asked, const tw_plan *given, const tw_work *work, const tw_plan **out)
+{
+    return find(asked, NULL, given, work, out);
 }

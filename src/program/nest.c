@@ -27,7 +27,7 @@ typedef struct builder {
     tw_nest *nest;
     tw_arena *arena;
     tw_diag *diag;
-    int room; /* stays that there is room for */
+    int room; /* holds that there is room for */
     int64_t
         sharing[TW_MAX_GROUP_OPS];    /* of each operator: lanes with sums of the same elements, 0: not known yet */
     tw_slide_rows *rows;              /* of each hold */
@@ -430,7 +430,7 @@ static tw_status open_loaded(builder *b, int k, int operand, int home)
 {
     TW_TRY(come_in(b, k, operand, -1, 0));
     tw_nest_hold *s = &b->nest->hold[find_hold(b->nest, b->nest->op[k].op->operand[operand].tensor, home)];
-    s->stays = true;
+    s->resident = true;
     s->slots = 1;
     s->depth = 0;
     return TW_OK;
@@ -456,7 +456,7 @@ static tw_status open_output(builder *b)
     TW_TRY(go_out(b, driver, stored ? 0 : home, &at));
     if (home == 0) return TW_OK;
     int s = find_hold(nest, tensor, home);
-    nest->hold[s].stays = true;
+    nest->hold[s].resident = true;
     nest->hold[s].slots = 1;
     for (; s >= 0 && s < nest->n_holds; s++) /* whole there and, outside of that, as well */
         if (nest->hold[s].tensor == tensor) nest->hold[s].depth = 0;
@@ -535,8 +535,8 @@ static tw_status check_sums(const builder *b, int k)
     const tw_nest *nest = b->nest;
     const tw_op *op = nest->op[k].op;
     const tw_nest_hold *made = &nest->hold[nest->op[k].made];
-    if (!made->sums || (!made->direct && !made->stays)) return TW_OK;
-    if (made->stays)
+    if (!made->sums || (!made->direct && !made->resident)) return TW_OK;
+    if (made->resident)
         return tw_diag_infeasible(b->diag, made->loc,
                                   "operator '%s' adds up '%s' in pieces in '%s', where it is resident: groups that "
                                   "read it there would see sums",
@@ -687,7 +687,7 @@ static tw_status settle_content(const builder *b, tw_nest_hold *s)
     s->moved_units = tw_machine_units(op->machine, dtype, 1);
     s->elem_units = s->sums ? tw_machine_units(op->machine, op->op->accumulator, 1) : s->moved_units;
     int steps = s->which == nest->n_ops - 1 ? nest->n_places : nest->hold[op->made].depth;
-    bool comes_by_step = s->inwards && s->from != TW_FROM_GROUP && !s->stays;
+    bool comes_by_step = s->inwards && s->from != TW_FROM_GROUP && !s->resident;
     s->by_sub = comes_by_step && s->depth == steps && changes_by_sub(nest, s);
     s->lanes = 1;
     if (!s->per) return TW_OK;
@@ -1262,7 +1262,7 @@ bool tw_nest_makes(const tw_nest *nest, int tensor)
 {
     for (int s = 0; s < nest->n_holds; s++)
         if (tw_tensors_share(nest->model, nest->hold[s].tensor, tensor) &&
-            (nest->hold[s].drain >= 0 || nest->hold[s].stays))
+            (nest->hold[s].drain >= 0 || nest->hold[s].resident))
             return true;
     return tw_tensors_share(nest->model, output_of(nest), tensor);
 }
@@ -1287,9 +1287,9 @@ static void find_coming(tw_nest *nest, int group, crossing *of)
     for (int s = 0; s < nest->n_holds; s++) {
         const tw_nest_hold *hold = &nest->hold[s];
         crossing *c = &of[model->tensor[hold->tensor].root];
-        bool loads = hold->stays && hold->from == TW_FROM_TENSOR;
+        bool loads = hold->resident && hold->from == TW_FROM_TENSOR;
         c->loaded |= loads;
-        c->made |= !loads && (hold->drain >= 0 || hold->stays);
+        c->made |= !loads && (hold->drain >= 0 || hold->resident);
     }
     of[model->tensor[output_of(nest)].root].made = true;
 }
@@ -1374,7 +1374,7 @@ static int by_place(const void *x, const void *y)
     return a->group != b->group ? a->group - b->group : a->tensor - b->tensor;
 }
 
-/* The stays in a memory, of which `next` is the first; *next moves behind them. */
+/* The holds in a memory, of which `next` is the first; *next moves behind them. */
 static tw_status lay_memory(tw_joint *joint, int memory, tw_nest_hold *const **next, tw_buffer *buffer,
                             tw_diag *diag)
 {

@@ -45,7 +45,7 @@ typedef struct tw_nest_hold {
     int64_t ahead;       /* of a window that slides: units of each buffer but the first                          */
     int64_t kept;        /* and of what stays from one step to the next                                          */
     bool crosses;        /* another group makes the tensor, or reads it                                          */
-    bool stays;          /* it is resident here, and made or loaded, whole, in this group: others give it back   */
+    bool resident;       /* it is resident here, and made or loaded, whole, in this group: others give it back   */
     bool comes;          /* another group makes it                                                               */
     int64_t elem_units;  /* of an element in its buffer                                                          */
     int64_t moved_units; /* of an element in a transfer                                                          */

@@ -483,7 +483,7 @@ static bool give_back(tw_nest_cursor *c)
     for (int s = 0; s < c->nest->n_holds; s++) {
         c->skipped |= c->nest->hold[s].slides && c->now.slide[s].elems > 0 && !c->held[s].filled && ends(c, s);
         int reader = c->held[s].reader >= 0 ? c->held[s].reader : c->last_exec;
-        bool over = c->held[s].buffer >= 0 && !c->nest->hold[s].stays && ends(c, s);
+        bool over = c->held[s].buffer >= 0 && !c->nest->hold[s].resident && ends(c, s);
         if (over && !give_from(c, s, reader)) return false;
         c->held[s].reader = -1;
     }

@@ -1,6 +1,6 @@
 /* src/program/nestshare.c - see nestshare.h.
  *
- * Which stays live a rank earlier is decided by their sums alone: weights before what else is loaded, first buffers before
+ * Which holds live a rank earlier is decided by their sums alone: weights before what else is loaded, first buffers before
  * second ones, as long as no rank becomes too full. First fit then finds addresses or, when holes are in its way, is asked again
  * with fewer of them; that there is no room at all is left to the exact search. */
 #include "program/nestshare.h"
@@ -23,7 +23,7 @@ static tw_nest_hold *find_home(const tw_joint *joint, tw_nest *nest, int tensor)
 {
     for (int g = 0; g < joint->n_nests; g++)
         for (int s = 0; s < nest[g].n_holds; s++)
-            if (nest[g].hold[s].tensor == tensor && nest[g].hold[s].stays) return &nest[g].hold[s];
+            if (nest[g].hold[s].tensor == tensor && nest[g].hold[s].resident) return &nest[g].hold[s];
     assert(false); /* the mapping was checked */
     return NULL;
 }
@@ -83,7 +83,7 @@ static tw_status list_makers(packer *p)
     TW_ALLOC(p->scratch, p->made, joint->model->n_tensors);
     for (int i = 0; i < joint->n_holds; i++) {
         const tw_nest_hold *s = joint->hold[i];
-        if (s->drain >= 0 || s->stays)
+        if (s->drain >= 0 || s->resident)
             p->made[joint->model->tensor[s->tensor].root] = joint->nest[s->group].rank + 1;
     }
     for (int g = 0; g < joint->n_nests; g++) {

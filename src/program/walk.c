@@ -195,7 +195,7 @@ static void find_hold(tw_nest_walk *w, int s)
     const tw_nest_hold *hold = &w->nest->hold[s];
     const tw_nest *nest = w->nest;
     hull h = w->slide ? asks_of(w, s) : reads_of(w, hold->readers, hold->tensor, hold->depth);
-    if (hold->stays && hold->from == TW_FROM_TENSOR) { /* all of it, for others, too */
+    if (hold->resident && hold->from == TW_FROM_TENSOR) { /* all of it, for others, too */
         const tw_tensor *tensor = &nest->model->tensor[hold->tensor];
         h.any = true;
         for (int a = 0; a < h.n_axes; a++) h.region.axis[a] = (tw_span){0, tensor->extent[a]};
@@ -220,7 +220,7 @@ static void pass_out(tw_nest_walk *w, int s)
     w->elems[s] = tw_nest_asked(w, w->nest->op[w->nest->hold[s].maker].made, &w->region[s]);
 }
 
-/* What operator `maker` of the group makes, -1: what it takes from outside, as stays that lie deeper than `place` hold it. Who asks comes
+/* What operator `maker` of the group makes, -1: what it takes from outside, as holds that are deeper than `place` hold it. Who asks comes
  * before who is asked. */
 static void find_holds(tw_nest_walk *w, int maker, int place)
 {

@@ -332,7 +332,7 @@ static bool grow(credits *c, const span *r, int64_t most, span *full)
 }
 
 /* Buffers for what is under way: a tile holds one while it comes and while it is read, and so many come in that time, at the
- * pace of the busiest engine. */
+ * rate of the busiest engine. */
 static tw_status try_flow(credits *c, const span *r)
 {
     const tw_space *s = c->leaf->space;

@@ -25,7 +25,7 @@ static bool have_room(const tw_view *v, unsigned inside)
 
 /* Whether sums of several tiles of level t may stay while a reduction runs outside of them: several reductions are cut, and there is room
  * for all tiles along some loop. Then tiles come one behind the other, and go likewise. */
-static bool may_stay_together(const tw_view *v, int t)
+static bool may_reside_together(const tw_view *v, int t)
 {
     unsigned cut = v->may[t] & v->s->reductions, own = v->s->loops[tw_op_output(v->s->op)];
     if ((cut & (cut - 1)) == 0) return false;
@@ -42,7 +42,7 @@ int64_t tw_joint_returns(const tw_view *v, int t, int64_t trips)
     int64_t n = trips - 1, elems = tw_sat_mul(s->least[output], n),
             late = tw_cost_cycles(&mover->cost, 1) - tw_engine_busy(mover, 1);
     if (t != v->f->n_tiled - 1 || s->back[m] != s->mover[m][output] || mover->count > 1) return 0;
-    if (s->machine->engine[s->machine->compute].late || v->skips || may_stay_together(v, t)) return 0;
+    if (s->machine->engine[s->machine->compute].late || v->skips || may_reside_together(v, t)) return 0;
     for (int l = 0; l < s->op->n_loops; l++)
         if (tw_space_depends(s, output, l)) n = tw_sat_mul(n, v->n[t + 1][l]);
     int64_t in = tw_busy_of(mover, n, tw_sat_mul(elems, s->partial_units));

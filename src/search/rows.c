@@ -17,11 +17,11 @@ static int64_t row_cost(const tw_view *v, int m, int t, unsigned operands, bool 
     return cost;
 }
 
-/* How an operand stands at a level:
+/* How many slots an operand has at a level, and whether its tile changes there:
  *   tight   as few slots as can be: whenever its tile changes there is a row without execution
  *   spare   one slot more
  *   still   as few slots as can be, and no loop is cut here that would change its tile */
-typedef enum stance { TIGHT, SPARE, STILL } stance;
+typedef enum slot_choice { TIGHT, SPARE, STILL } slot_choice;
 
 /* Whether there is a row without execution between any two executions, loops of `may` being those that are cut. Reductions
  * run innermost: where one is cut it moves with every step. */
@@ -36,7 +36,7 @@ typedef struct idle_rows {        /* of a level, at least */
     int64_t execs, ticks, cycles; /* executions; rows without one, and their cost */
 } idle_rows;
 
-typedef struct stances { /* what the stances of a level have in common */
+typedef struct level_slots { /* what all choices of slots of a level have in common */
     const tw_view *v;
     int t;
     int64_t edge, size;
@@ -44,14 +44,14 @@ typedef struct stances { /* what the stances of a level have in common */
     int64_t at_least[TW_MAX_OPERANDS]; /* that the user wants                          */
     int64_t pause[TW_MAX_OPERANDS];    /* cost of a row that moves the operand         */
     double points;                     /* of a tile with one slot of each operand that fits, at most */
-} stances;
+} level_slots;
 
-static stances stances_of(const tw_view *v, int t, int64_t edge)
+static level_slots level_slots_of(const tw_view *v, int t, int64_t edge)
 {
     const tw_space *s = v->s;
     int m = v->f->memory[t];
     int64_t one[TW_MAX_OPERANDS];
-    stances c = {.v = v, .t = t, .edge = edge, .size = s->machine->memory[m].size};
+    level_slots c = {.v = v, .t = t, .edge = edge, .size = s->machine->memory[m].size};
     for (int o = 0; o < s->op->n_operands; o++) {
         one[o] = 1;
         c.least[o] = o == tw_op_output(s->op) ? v->output_slots[t] : 1;
@@ -62,8 +62,8 @@ static stances stances_of(const tw_view *v, int t, int64_t edge)
     return c;
 }
 
-/* With these stances of the operands; false: that is not possible, or does not fit. */
-static bool idle_of(const stances *c, const stance *stands, idle_rows *out)
+/* With these slots of the operands; false: that is not possible, or does not fit. */
+static bool idle_of(const level_slots *c, const slot_choice *chosen, idle_rows *out)
 {
     const tw_view *v = c->v;
     const tw_space *s = v->s;
@@ -71,13 +71,13 @@ static bool idle_of(const stances *c, const stance *stands, idle_rows *out)
     int64_t pause = INT64_MAX, together = 0, slots = 1;
     unsigned may = v->may[t], covered = 0;
     for (int o = 0; o < s->op->n_operands; o++) {
-        if (stands[o] == STILL) may &= ~s->loops[o];
-        if (stands[o] == TIGHT) {
+        if (chosen[o] == STILL) may &= ~s->loops[o];
+        if (chosen[o] == TIGHT) {
             if (c->at_least[o] > c->least[o]) return false;
             covered |= s->loops[o];
             pause = tw_min(pause, c->pause[o]);
         }
-        int64_t count = tw_max(stands[o] == SPARE ? c->least[o] + 1 : c->least[o], c->at_least[o]);
+        int64_t count = tw_max(chosen[o] == SPARE ? c->least[o] + 1 : c->least[o], c->at_least[o]);
         together = tw_sat_add(together, tw_sat_mul(count, v->lo_units[t][o]));
         slots *= tw_min(count, 1000);
     }
@@ -101,18 +101,18 @@ static bool idle_of(const stances *c, const stance *stands, idle_rows *out)
     return true;
 }
 
-/* The least of all stances. */
+/* The least of all choices of slots. */
 static bool idle_least(const tw_view *v, int t, int64_t edge, idle_rows *out)
 {
     const tw_engine *mac = &v->s->machine->engine[v->s->machine->compute];
-    stance stands[TW_MAX_OPERANDS] = {0};
+    slot_choice chosen[TW_MAX_OPERANDS] = {0};
     bool found = false, inner = t == v->f->n_tiled - 1;
-    stances c = stances_of(v, t, edge);
-    stance most[TW_MAX_OPERANDS]; /* an operand whose tile surely changes is not still */
+    level_slots c = level_slots_of(v, t, edge);
+    slot_choice most[TW_MAX_OPERANDS]; /* an operand whose tile surely changes is not still */
     for (int o = 0; o < v->s->op->n_operands; o++) most[o] = v->s->loops[o] & v->surely[t] ? SPARE : STILL;
     for (int o = 0; o < v->s->op->n_operands;) {
         idle_rows p;
-        if (idle_of(&c, stands, &p)) {
+        if (idle_of(&c, chosen, &p)) {
             if (inner) { /* executions count here; outside, those of the level inside do */
                 p.ticks = tw_sat_add(p.ticks, p.execs);
                 p.cycles = tw_sat_add(p.cycles, tw_busy_of(mac, p.execs, v->points));
@@ -123,8 +123,8 @@ static bool idle_least(const tw_view *v, int t, int64_t edge, idle_rows *out)
             out->cycles = tw_min(out->cycles, p.cycles);
             found = true;
         }
-        for (o = 0; o < v->s->op->n_operands && stands[o] == most[o]; o++) stands[o] = TIGHT;
-        if (o < v->s->op->n_operands) stands[o]++;
+        for (o = 0; o < v->s->op->n_operands && chosen[o] == most[o]; o++) chosen[o] = TIGHT;
+        if (o < v->s->op->n_operands) chosen[o]++;
     }
     return found;
 }

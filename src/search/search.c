@@ -20,7 +20,7 @@ typedef struct finding {
 } finding;
 
 /* A list of objectives, in stages. */
-typedef struct course {
+typedef struct staged {
     const tw_search *search;
     tw_space space;
     tw_goals asked, stage; /* all; and those of the stage that was last */
@@ -32,7 +32,7 @@ typedef struct course {
     int n_kept;
     bool cut;    /* a stage could not even simulate what it began with: no more of them */
     bool single; /* one search for the whole list: all its values are compared as they are */
-} course;
+} staged;
 
 static void describe_bound(const tw_space *s, const tw_hunt *hunt, tw_search_record *r)
 {
@@ -56,7 +56,7 @@ static bool is_limited(const tw_search_options *o)
            o->approach != TW_APPROACH_BEST;
 }
 
-static void describe_objectives(const course *c, tw_search_record *r)
+static void describe_objectives(const staged *c, tw_search_record *r)
 {
     r->n_objectives = c->asked.n;
     for (int i = 0; i < c->asked.n; i++) {
@@ -78,7 +78,7 @@ static void describe_objectives(const course *c, tw_search_record *r)
     r->gap = gap_of(r->least[0], r->bound);
 }
 
-static void describe(const course *c, tw_search_record *r)
+static void describe(const staged *c, tw_search_record *r)
 {
     const tw_hunt *hunt = &c->hunt;
     const tw_search_options *options = c->search->options;
@@ -213,7 +213,7 @@ enum { OTHERS_SHARE = 16 }; /* each of two searches has so much of the work */
 static const int64_t least_for_others = 1000000;
 
 /* Work for each of these searches, 0: there are none. */
-static int64_t work_of_others(const course *c)
+static int64_t work_of_others(const staged *c)
 {
     const tw_search_options *options = c->search->options;
     const tw_measure measure = c->asked.goal[0].measure;
@@ -232,7 +232,7 @@ int64_t tw_outline_instructions(const tw_outline *outline, const tw_machine *mac
 }
 
 /* What a mapping costs; *known is false where its program is so long that finding out would take much of the work. */
-static tw_status simulate_other(const course *c, const tw_op_map *map, tw_outcome *out, bool *known)
+static tw_status simulate_other(const staged *c, const tw_op_map *map, tw_outcome *out, bool *known)
 {
     const tw_eval *eval = c->search->eval;
     tw_meter meter = {.limit = tw_max(least_for_others, work_of_others(c))};
@@ -243,7 +243,7 @@ static tw_status simulate_other(const course *c, const tw_op_map *map, tw_outcom
 }
 
 /* A search with these goals from a mapping on; what it finds is offered. *out is its best, or what it began with. */
-static tw_status search_beside(course *c, const tw_goals *goals, const tw_diag *diag, tw_op_map *out)
+static tw_status search_beside(staged *c, const tw_goals *goals, const tw_diag *diag, tw_op_map *out)
 {
     tw_search_options options = *c->search->options;
     const tw_op_map start = *out;
@@ -266,7 +266,7 @@ static tw_status search_beside(course *c, const tw_goals *goals, const tw_diag *
 }
 
 /* What is best in the other measure, and what has the least of the objective with no more of the other. */
-static tw_status ask_other(course *c, tw_measure measure, const tw_diag *diag)
+static tw_status ask_other(staged *c, tw_measure measure, const tw_diag *diag)
 {
     const tw_goal *own = &c->asked.goal[0];
     const tw_goal other = {.measure = measure, .memory = -1, .engine = -1};
@@ -283,7 +283,7 @@ static tw_status ask_other(course *c, tw_measure measure, const tw_diag *diag)
 }
 
 /* Time and energy are weighed against their product, the product against both. */
-static tw_status ask_others(course *c, const tw_diag *diag)
+static tw_status ask_others(staged *c, const tw_diag *diag)
 {
     bool product = c->asked.goal[0].measure == TW_EDP;
     const tw_measure other[] = {product ? TW_CYCLES : TW_EDP, TW_ENERGY};
@@ -298,7 +298,7 @@ static tw_status ask_others(course *c, const tw_diag *diag)
 /* With little work for each of many layers a search for energy or for the product begins with what is best in something else: time is
  * estimated well, so that quick mappings are there soon, and there are some among them that move little. */
 typedef struct aside {
-    course *of;
+    staged *of;
     const tw_diag *diag;
     tw_hunt spent;
     bool any; /* there is a best: */
@@ -306,7 +306,7 @@ typedef struct aside {
     tw_goal_value value; /* by the objective itself */
 } aside;
 
-static bool begins_beside(const course *c)
+static bool begins_beside(const staged *c)
 {
     const tw_search *search = c->search;
     tw_measure measure = c->asked.goal[0].measure;
@@ -318,7 +318,7 @@ static bool begins_beside(const course *c)
 static tw_status look_beside(aside *b, const tw_goals *goals, const tw_op_map *start, tw_wide *least,
                              tw_op_map *map)
 {
-    course *c = b->of;
+    staged *c = b->of;
     const tw_search search = {c->search->problem, c->search->options, c->search->eval, start, true};
     tw_meter meter = {.limit = INT64_MAX};
     tw_outcome outcome;
@@ -346,7 +346,7 @@ static tw_status look_beside(aside *b, const tw_goals *goals, const tw_op_map *s
 /* The quickest, the one with the least energy that is about as quick, and the one that is best in the other of energy and product. */
 static tw_status begin_beside(aside *b)
 {
-    course *c = b->of;
+    staged *c = b->of;
     const tw_goal cycles = {.measure = TW_CYCLES, .memory = -1, .engine = -1, .within = 0.01};
     const tw_goal energy = {.measure = TW_ENERGY, .memory = -1, .engine = -1};
     const tw_goal product = {.measure = TW_EDP, .memory = -1, .engine = -1};
@@ -369,7 +369,7 @@ static tw_status begin_beside(aside *b)
 /* ---- stages ---- */
 
 /* Seconds for the space itself, so that some are left for a smaller one and for the stages to come; 0: all there are. */
-static double time_of_space(const course *c, const tw_diag *diag)
+static double time_of_space(const staged *c, const tw_diag *diag)
 {
     static const double share = 0.75, alone = 0.9, first = 0.6;
     double left = tw_deadline_left(diag->deadline);
@@ -387,13 +387,13 @@ static finding finding_of(const tw_hunt *hunt, const tw_best *best, int i)
     return f;
 }
 
-static tw_wide value_in_best(const course *c, const tw_goal *goal)
+static tw_wide value_in_best(const staged *c, const tw_goal *goal)
 {
     return c->hunt.front.best[0].value.of[tw_goals_find(&c->stage, goal)];
 }
 
 /* From now on the goal is a limit. Where its stage has lowered others, these stay as low. */
-static void keep_goal(course *c, const tw_goal *goal, tw_wide least)
+static void keep_goal(staged *c, const tw_goal *goal, tw_wide least)
 {
     for (int k = 0; k < c->n_kept; k++)
         if (c->kept[k].within <= 0) c->kept[k].most = value_in_best(c, &c->kept[k]);
@@ -401,7 +401,7 @@ static void keep_goal(course *c, const tw_goal *goal, tw_wide least)
 }
 
 /* The limit that a goal is without tolerance, NULL: none. */
-static const tw_goal *find_kept(const course *c, const tw_goal *goal)
+static const tw_goal *find_kept(const staged *c, const tw_goal *goal)
 {
     for (int k = 0; k < c->n_kept; k++)
         if (tw_goal_same(&c->kept[k], goal) && c->kept[k].within <= 0) return &c->kept[k];
@@ -424,7 +424,7 @@ static bool pass_on(void *user, const tw_progress *progress)
     return r->to->progress(r->to->user, &p);
 }
 
-static relay relay_of(const course *c)
+static relay relay_of(const staged *c)
 {
     const finding *f = &c->finding[0];
     tw_progress told = {.op = c->space.problem.op,
@@ -440,7 +440,7 @@ static relay relay_of(const course *c)
 }
 
 /* Adds what a stage has done to what those before it did, and takes its front. */
-static void add_stage(course *c, const tw_goals *stage, tw_hunt *hunt)
+static void add_stage(staged *c, const tw_goals *stage, tw_hunt *hunt)
 {
     tw_hunt *sum = &c->hunt;
     sum->n_nodes += hunt->n_nodes;
@@ -460,7 +460,7 @@ static void add_stage(course *c, const tw_goals *stage, tw_hunt *hunt)
 }
 
 /* Whether nobody waits for the stages to come. */
-static bool is_cut_short(const course *c, const tw_diag *diag)
+static bool is_cut_short(const staged *c, const tw_diag *diag)
 {
     return c->cut || c->hunt.ending == TW_END_STOPPED || tw_deadline_is_over(diag->deadline);
 }
@@ -468,7 +468,7 @@ static bool is_cut_short(const course *c, const tw_diag *diag)
 /* The options of a stage that may take so much work, 0: what they say themselves. Where no budget is given a stage behind the
  * first also ends soon after it has found something better for the last time: of how far its objective may fall while others
  * are kept bounds know little, so that it would mostly take all of its two seconds. */
-static tw_search_options stage_options(const course *c, int64_t budget)
+static tw_search_options stage_options(const staged *c, int64_t budget)
 {
     static const int64_t patience = 1500000, share = 4;
     tw_search_options options = *c->search->options;
@@ -483,7 +483,7 @@ static tw_search_options stage_options(const course *c, int64_t budget)
 }
 
 /* One more stage, from what was found so far, with so much work, 0: what the options say. */
-static tw_status run_stage(course *c, const tw_goal *goal, int64_t budget, const tw_diag *diag, finding *out)
+static tw_status run_stage(staged *c, const tw_goal *goal, int64_t budget, const tw_diag *diag, finding *out)
 {
     static const double share = 0.5; /* of the time that is left */
     const tw_op_map start = c->hunt.front.best[0].map;
@@ -513,7 +513,7 @@ static tw_status run_stage(course *c, const tw_goal *goal, int64_t budget, const
 
 /* Work for a tie: a part of what the objectives took, more where somebody waits for a proof, and little for one of many layers, of which
  * ties took half of the time. */
-static int64_t tie_work(const course *c)
+static int64_t tie_work(const staged *c)
 {
     static const int64_t share = 8, least = 100000, least_of_layer = 30000, most = 2000000;
     const tw_search_options *options = c->search->options;
@@ -522,7 +522,7 @@ static int64_t tie_work(const course *c)
 }
 
 /* Where the program is too long for the work that a tie is worth, it stays as it is. */
-static tw_status run_tie(course *c, const tw_goal *goal, const tw_diag *diag)
+static tw_status run_tie(staged *c, const tw_goal *goal, const tw_diag *diag)
 {
     finding f;
     bool none = tw_goals_find(&c->stage, goal) >= 0 && value_in_best(c, goal) == 0;
@@ -534,7 +534,7 @@ static tw_status run_tie(course *c, const tw_goal *goal, const tw_diag *diag)
 
 /* Ends the stage of objective i: less energy with no more of the objective, which may even get smaller. This belongs to every
  * objective, the last or not: so a list has of its first objectives what they have without the others. */
-static tw_status end_objective(course *c, int i, const tw_diag *diag)
+static tw_status end_objective(staged *c, int i, const tw_diag *diag)
 {
     const tw_goal *goal = &c->asked.goal[i], energy = tw_goal_tie(0);
     tw_goal strict = *goal;
@@ -550,7 +550,7 @@ static tw_status end_objective(course *c, int i, const tw_diag *diag)
 }
 
 /* The objectives behind the first. One that is kept already has nothing left to find. */
-static tw_status run_objectives(course *c, const tw_diag *diag)
+static tw_status run_objectives(staged *c, const tw_diag *diag)
 {
     TW_TRY(end_objective(c, 0, diag));
     for (; c->n_found < c->asked.n && !is_cut_short(c, diag); c->n_found++) {
@@ -569,7 +569,7 @@ static tw_status run_objectives(course *c, const tw_diag *diag)
 
 /* What the best mapping has of every objective. Where the time was over before the stage of one, nobody has looked yet; of
  * such an objective nothing else is known. */
-static tw_status value_best(course *c)
+static tw_status value_best(staged *c)
 {
     const tw_search *search = c->search;
     const tw_best *best = &c->hunt.front.best[0];
@@ -590,7 +590,7 @@ static tw_status value_best(course *c)
 }
 
 /* What the best mapping has of a goal becomes the limit of the ties to come. */
-static void fix_goal(course *c, const tw_goal *goal)
+static void fix_goal(staged *c, const tw_goal *goal)
 {
     tw_goal fixed = *goal;
     fixed.within = 0;
@@ -606,7 +606,7 @@ static void fix_goal(course *c, const tw_goal *goal)
 
 /* Nothing but mappings that are equal in all objectives is looked at: then what an objective costs does not depend on the
  * effort for ties. */
-static tw_status run_ties(course *c, const tw_diag *diag)
+static tw_status run_ties(staged *c, const tw_diag *diag)
 {
     bool lowered = false;
     if (is_cut_short(c, diag)) return TW_OK;
@@ -630,7 +630,7 @@ static tw_status run_ties(course *c, const tw_diag *diag)
 }
 
 /* All stages behind the first. */
-static tw_status run_stages(course *c, const tw_diag *diag)
+static tw_status run_stages(staged *c, const tw_diag *diag)
 {
     const tw_best *best = &c->hunt.front.best[0];
     c->n_found = c->single ? c->asked.n : 1;
@@ -643,7 +643,7 @@ static tw_status run_stages(course *c, const tw_diag *diag)
 }
 
 /* Fronts, spaces that count their optima, and enumerations compare all objectives at once. */
-static bool is_single(const course *c)
+static bool is_single(const staged *c)
 {
     const tw_search_options *options = c->search->options;
     bool tolerant = false;
@@ -652,7 +652,7 @@ static bool is_single(const course *c)
 }
 
 /* The goals of the first stage, or of all in one. */
-static tw_goals first_goals(const course *c)
+static tw_goals first_goals(const staged *c)
 {
     tw_goals goals = c->asked;
     if (!c->single) return tw_goals_stage(&c->asked.goal[0], NULL, 0);
@@ -661,7 +661,7 @@ static tw_goals first_goals(const course *c)
 }
 
 /* All stages, or the first one if that finds nothing. */
-static tw_status run_course(course *c, tw_arena *arena, tw_diag *diag)
+static tw_status run_stages_of(staged *c, tw_arena *arena, tw_diag *diag)
 {
     tw_deadline most;
     c->single = is_single(c);
@@ -688,12 +688,12 @@ tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, 
                        tw_search_record *result)
 {
     const tw_search_options *options = search->options;
-    course c = {.search = search};
+    staged c = {.search = search};
     *found = (tw_found){0};
     TW_TRY(tw_goals_of(options, search->problem.machine, diag, &c.asked));
     TW_TRY(tw_space_of(&search->problem, options, arena, diag, &c.space));
     TW_TRY(tw_space_measure(&c.space, arena));
-    tw_status status = run_course(&c, arena, diag);
+    tw_status status = run_stages_of(&c, arena, diag);
     bool none = status == TW_OK && c.hunt.front.n == 0 && !c.hunt.any_open;
     if (none && options->space == TW_SPACE_WINDOWS) { /* no whole window fits */
         tw_search_options all = *options;

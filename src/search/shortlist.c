@@ -27,7 +27,7 @@ enum {
     MOST_PLACES = TW_SHORTLIST_LEVELS * TW_MAX_LOOPS,
 };
 
-typedef struct cook {
+typedef struct nest_search {
     const tw_space *s;
     const tw_frame *f;
     tw_shortlist *shortlist;
@@ -52,7 +52,7 @@ typedef struct cook {
                   [TW_MAX_OPERANDS]; /* cycles of a transfer that depend on the tile's shape, 0: not so */
     int n_cut[TW_SHORTLIST_LEVELS];
     int n_parallel[TW_SHORTLIST_LEVELS];
-} cook;
+} nest_search;
 
 /* ---- sizes ---- */
 
@@ -76,14 +76,14 @@ static int64_t passes_of(int64_t extent, int64_t size, int64_t with, int64_t row
 }
 
 /* Units of the dimension that a loop lies over; 1: none. */
-static int64_t rows_of(const cook *c, int l)
+static int64_t rows_of(const nest_search *c, int l)
 {
     int d = c->f->over.dim[l] - 1;
     return d >= 0 && d < c->f->n_dims ? c->f->size[d] : 1;
 }
 
 /* Points of the other loops over the same dimension, if they are not cut. */
-static int64_t beside(const cook *c, int l)
+static int64_t beside(const nest_search *c, int l)
 {
     int64_t points = 1;
     int d = c->f->over.dim[l] - 1;
@@ -93,7 +93,7 @@ static int64_t beside(const cook *c, int l)
 }
 
 /* Only the innermost level decides about passes: a quarter too many at most, or so many that movers still take longer. */
-static bool is_allowed(const cook *c, int t, int l, int64_t size)
+static bool is_allowed(const nest_search *c, int t, int l, int64_t size)
 {
     const tw_level_limits *limits = &c->s->limits.level[c->f->memory[t] - 1];
     bool inner = t == c->f->n_tiled - 1;
@@ -105,7 +105,7 @@ static bool is_allowed(const cook *c, int t, int l, int64_t size)
            c->slack * (double)tw_cdiv(tw_sat_mul(extent, with), rows);
 }
 
-static void add_size(cook *c, int t, int l, int64_t size)
+static void add_size(nest_search *c, int t, int l, int64_t size)
 {
     int n = c->n_sizes[t][l], at = 0;
     int64_t *sizes = c->sizes[t][l];
@@ -125,7 +125,7 @@ static int64_t count_after(int64_t extent, int64_t count)
 }
 
 /* Those that divide; if there are too many, so far apart that there is room down to 1. */
-static void list_divisors(cook *c, int t, int l)
+static void list_divisors(nest_search *c, int t, int l)
 {
     int64_t extent = c->s->op->loop[l].extent;
     int n_divisors = 0;
@@ -142,7 +142,7 @@ static void list_divisors(cook *c, int t, int l)
 
 /* What sizes had best be multiples of: the points that are done at a time, or units of an array, the other loops over its dimension
  * being whole. */
-static int64_t grain_of(const cook *c, int l)
+static int64_t grain_of(const nest_search *c, int l)
 {
     const tw_cost *cost = &c->s->machine->engine[c->s->machine->compute].cost;
     int64_t cycles, grain = tw_cost_grain(cost, &cycles), rows = rows_of(c, l);
@@ -150,7 +150,7 @@ static int64_t grain_of(const cook *c, int l)
 }
 
 /* Whether a size between half and twice as much is there that takes no more passes. */
-static bool is_matched(const cook *c, int t, int l, int64_t size)
+static bool is_matched(const nest_search *c, int t, int l, int64_t size)
 {
     int64_t extent = c->s->op->loop[l].extent, grain = grain_of(c, l), passes = passes_of(extent, size, 1, grain);
     for (int i = 0; i < c->n_sizes[t][l]; i++) {
@@ -161,7 +161,7 @@ static bool is_matched(const cook *c, int t, int l, int64_t size)
 }
 
 /* Whole passes and a rest, where what divides takes more. */
-static void list_passes(cook *c, int t, int l)
+static void list_passes(nest_search *c, int t, int l)
 {
     int64_t extent = c->s->op->loop[l].extent, grain = grain_of(c, l);
     for (int64_t size = grain; grain > 1 && size < extent; size *= 2)
@@ -170,7 +170,7 @@ static void list_passes(cook *c, int t, int l)
 
 /* Where several loops lie over a dimension, those that divide it: tiles of 8 x 8 and their rests fill 16 units, tiles of 7 x 14
  * do not. */
-static void list_shares(cook *c, int t, int l)
+static void list_shares(nest_search *c, int t, int l)
 {
     int64_t extent = c->s->op->loop[l].extent, rows = rows_of(c, l);
     for (int64_t size = rows; size > 1 && beside(c, l) > 1; size--)
@@ -179,7 +179,7 @@ static void list_shares(cook *c, int t, int l)
 
 /* Where loops may be divided: sizes that fill the array best, the other loops being whole or cut in two or in four, as far as their
  * sums have room. */
-static void list_laid(cook *c, int t, int l)
+static void list_laid(nest_search *c, int t, int l)
 {
     const tw_space *s = c->s;
     int memory = tw_path_innermost(s->path[tw_op_output(s->op)]), other[TW_MAX_LOOPS], n = 0, ways = 1;
@@ -199,7 +199,7 @@ static void list_laid(cook *c, int t, int l)
 }
 
 /* The smallest size from this one on that the compute engine takes. */
-static int64_t taken_above(const cook *c, int t, int l, int64_t size)
+static int64_t taken_above(const nest_search *c, int t, int l, int64_t size)
 {
     const tw_taken *taken = &c->s->taken[l];
     int64_t above =
@@ -208,7 +208,7 @@ static int64_t taken_above(const cook *c, int t, int l, int64_t size)
 }
 
 /* First those that divide, then those that waste no pass, then others, if there is room. */
-static void list_sizes(cook *c, int t, int l)
+static void list_sizes(nest_search *c, int t, int l)
 {
     int64_t extent = c->s->op->loop[l].extent;
     list_laid(c, t, l);
@@ -232,7 +232,7 @@ typedef struct nest {
     unsigned depends[TW_MAX_OPERANDS]; /* places that change the operand's tile */
 } nest;
 
-static nest nest_of(const cook *c)
+static nest nest_of(const nest_search *c)
 {
     nest n = {0};
     for (int t = 0; t < c->f->n_tiled; t++) {
@@ -257,7 +257,7 @@ static int64_t product_of(const nest *n, unsigned places)
 }
 
 /* Units that all tiles of these lengths have together, `n_tiles` along each loop. */
-static int64_t sweep_of(const cook *c, int o, const int64_t *n_tiles, const int64_t *len)
+static int64_t sweep_of(const nest_search *c, int o, const int64_t *n_tiles, const int64_t *len)
 {
     const tw_operand *operand = &c->s->op->operand[o];
     int64_t units = c->s->elem_units[o];
@@ -280,7 +280,7 @@ static int64_t sweep_of(const cook *c, int o, const int64_t *n_tiles, const int6
 }
 
 /* The same of the tiles of level t whose windows slide along loop `slide`: those of a piece are one. */
-static int64_t slid_sweep(const cook *c, int t, int o, int slide)
+static int64_t slid_sweep(const nest_search *c, int t, int o, int slide)
 {
     int64_t len[TW_MAX_LOOPS], n_tiles[TW_MAX_LOOPS];
     for (int l = 0; l < c->s->op->n_loops; l++) {
@@ -293,7 +293,7 @@ static int64_t slid_sweep(const cook *c, int t, int o, int slide)
 }
 
 /* Whether the tiles of level t of the operand are one sweep along loop l: no other loop of its own is cut, nor is l outside. */
-static bool sweeps_once(const cook *c, int t, int o, int l)
+static bool sweeps_once(const nest_search *c, int t, int o, int l)
 {
     for (unsigned rest = c->s->loops[o]; rest; rest &= rest - 1) {
         int k = __builtin_ctz(rest);
@@ -304,7 +304,7 @@ static bool sweeps_once(const cook *c, int t, int o, int l)
 
 /* Loops along which windows of the operand are weighed that slide from tile to tile of level t, as a mask. How long a sweep waits that
  * begins behind stores is not estimated well enough: in a queue for both ways there has to be one sweep. */
-static unsigned slides_along(const cook *c, int t, int o)
+static unsigned slides_along(const nest_search *c, int t, int o)
 {
     unsigned loops = 0;
     for (int m = 1; m < c->s->machine->n_memories; m++) {
@@ -319,7 +319,7 @@ static unsigned slides_along(const cook *c, int t, int o)
 }
 
 /* What slides brings least. */
-static int64_t fresh_of(const cook *c, int t, int o)
+static int64_t fresh_of(const nest_search *c, int t, int o)
 {
     int64_t least = c->sweep[t][o];
     for (unsigned slides = slides_along(c, t, o); slides; slides &= slides - 1)
@@ -337,7 +337,7 @@ typedef struct residency { /* a choice of how long a memory keeps an input */
 } residency;
 
 /* `asked`: the same of the memory inside. */
-static residency residency_of(const cook *c, const nest *n, int m, int o, unsigned asked, int keep)
+static residency residency_of(const nest_search *c, const nest *n, int m, int o, unsigned asked, int keep)
 {
     int t = c->f->grain[m], end = n->end[t], depth = end - keep;
     unsigned running = (span_of(depth, end) & ~n->depends[o]) | span_of(end, n->n), back = running & ~asked;
@@ -352,7 +352,7 @@ static residency residency_of(const cook *c, const nest *n, int m, int o, unsign
 }
 
 /* The term by which the loop moves a window of the operand, NULL: none; *reach is how far the tile's other loops reach. */
-static const tw_term *term_along(const cook *c, int t, int o, int l, int64_t *reach)
+static const tw_term *term_along(const nest_search *c, int t, int o, int l, int64_t *reach)
 {
     const tw_operand *operand = &c->s->op->operand[o];
     for (int a = 0; a < operand->n_axes; a++) {
@@ -371,7 +371,7 @@ static const tw_term *term_along(const cook *c, int t, int o, int l, int64_t *re
 }
 
 /* The residency becomes that of a window that slides along loop l: of the next ones only what is new comes. */
-static void let_slide(const cook *c, const nest *n, int m, int o, int l, residency *s)
+static void let_slide(const nest_search *c, const nest *n, int m, int o, int l, residency *s)
 {
     int t = c->f->grain[m];
     int64_t reach = 0, window, ahead;
@@ -387,7 +387,7 @@ static void let_slide(const cook *c, const nest *n, int m, int o, int l, residen
 }
 
 /* A window that slides along the innermost loop that moves it; false: it cannot. `inside` is what the memory inside does. */
-static bool sliding_of(const cook *c, const nest *n, int m, int o, const residency *inside, residency *out)
+static bool sliding_of(const nest_search *c, const nest *n, int m, int o, const residency *inside, residency *out)
 {
     int t = c->f->grain[m], begin = t > 0 ? n->end[t - 1] : 0, at = n->end[t] - 1;
     int64_t len[TW_MAX_LOOPS];
@@ -411,17 +411,17 @@ static bool holds_inputs(const tw_space *s, int m)
     return false;
 }
 
-typedef struct larder { /* the stays of all inputs in one memory */
-    const cook *c;
+typedef struct memory_choice { /* where all inputs reside, and for how long, in one memory */
+    const nest_search *c;
     const nest *n;
     int m;
     int64_t room;
     const residency *inside; /* the same of the memory inside */
     residency now[TW_MAX_OPERANDS], best[TW_MAX_OPERANDS];
     int64_t least, least_room; /* units moved, and held, by the best */
-} larder;
+} memory_choice;
 
-static void stock(larder *w, int o, int64_t moved, int64_t held)
+static void choose_residencies(memory_choice *w, int o, int64_t moved, int64_t held)
 {
     if (held > w->room || moved > w->least) return;
     if (o == tw_op_output(w->c->s->op)) {
@@ -432,7 +432,7 @@ static void stock(larder *w, int o, int64_t moved, int64_t held)
         return;
     }
     if (!tw_space_holds(w->c->s, w->m, o)) {
-        stock(w, o + 1, moved, held);
+        choose_residencies(w, o + 1, moved, held);
         return;
     }
     int t = w->c->f->grain[w->m], n_keeps = w->n->end[t] - (t > 0 ? w->n->end[t - 1] : 0);
@@ -446,10 +446,10 @@ static void stock(larder *w, int o, int64_t moved, int64_t held)
         if (passes)
             let_slide(w->c, w->n, w->m, o, w->inside[o].slide, &s); /* what is new is all that it is asked for */
         w->now[o] = s;
-        stock(w, o + 1, tw_sat_add(moved, s.moved), tw_sat_add(held, s.held));
+        choose_residencies(w, o + 1, tw_sat_add(moved, s.moved), tw_sat_add(held, s.held));
     }
     if (sliding_of(w->c, w->n, w->m, o, &w->inside[o], &w->now[o]))
-        stock(w, o + 1, tw_sat_add(moved, w->now[o].moved), tw_sat_add(held, w->now[o].held));
+        choose_residencies(w, o + 1, tw_sat_add(moved, w->now[o].moved), tw_sat_add(held, w->now[o].held));
 }
 
 /* Cycles of engines: of all commands, of those of the busiest operand, and of those that are over when the outermost loop takes
@@ -461,7 +461,7 @@ typedef struct loads {
 } loads;
 
 /* Adds what moving so many units of operand o into memory m, or out of it, weighs. */
-static void charge(const cook *c, loads *busy, int m, int o, int64_t units)
+static void charge(const nest_search *c, loads *busy, int m, int o, int64_t units)
 {
     const tw_goal *goal = &c->shortlist->goal;
     const tw_memory *memory = c->s->machine->memory;
@@ -472,7 +472,7 @@ static void charge(const cook *c, loads *busy, int m, int o, int64_t units)
 }
 
 /* Cycles of so many transfers of an operand into or out of memory m that carry so much together; `slid`: parts of tiles. */
-static int64_t transfers_of(const cook *c, int m, int o, int64_t commands, int64_t units, bool slid)
+static int64_t transfers_of(const nest_search *c, int m, int o, int64_t commands, int64_t units, bool slid)
 {
     const tw_engine *engine = &c->s->machine->engine[c->s->mover[m][o]];
     int64_t one = tw_max(1, units / tw_max(1, commands)), each = tw_engine_busy(engine, one);
@@ -481,7 +481,7 @@ static int64_t transfers_of(const cook *c, int m, int o, int64_t commands, int64
     return tw_max(tw_sat_mul(commands, each), tw_busy_of(engine, commands, units));
 }
 
-static void load(const cook *c, loads *busy, int m, int o, tw_load moved, bool slid)
+static void load(const nest_search *c, loads *busy, int m, int o, tw_load moved, bool slid)
 {
     int e = c->s->mover[m][o];
     int64_t cycles = transfers_of(c, m, o, moved.transfers, moved.units, slid);
@@ -491,13 +491,13 @@ static void load(const cook *c, loads *busy, int m, int o, tw_load moved, bool s
 }
 
 /* Cycles of one of so many transfers. */
-static double transfer_of(const cook *c, int m, int o, int64_t commands, int64_t units, bool slid)
+static double transfer_of(const nest_search *c, int m, int o, int64_t commands, int64_t units, bool slid)
 {
     return (double)transfers_of(c, m, o, commands, units, slid) / (double)tw_max(1, commands);
 }
 
 /* Cycles of a whole tile. */
-static int64_t tile_cycles(const cook *c, int m, int o)
+static int64_t tile_cycles(const nest_search *c, int m, int o)
 {
     const tw_engine *engine = &c->s->machine->engine[c->s->mover[m][o]];
     return tw_max(c->shaped[m][o], tw_cost_of_units(&engine->cost, c->units[c->f->grain[m]][o]));
@@ -514,7 +514,7 @@ typedef struct burden { /* of a nest */
 } burden;
 
 /* Units of a buffer of the output in memory m, which takes more where sums are not finished. */
-static int64_t sum_units(const cook *c, int m)
+static int64_t sum_units(const nest_search *c, int m)
 {
     const tw_space *s = c->s;
     int output = tw_op_output(s->op), inner = c->f->n_tiled - 1;
@@ -525,7 +525,7 @@ static int64_t sum_units(const cook *c, int m)
 }
 
 /* Sums in memory m, of which `room` is left: as many as the outermost reduction sweeps over, and one that is stored. */
-static void keep_sums(cook *c, const nest *n, int m, int64_t *room, burden *w)
+static void keep_sums(nest_search *c, const nest *n, int m, int64_t *room, burden *w)
 {
     const tw_space *s = c->s;
     int output = tw_op_output(s->op), t = c->f->grain[m], end = n->end[t];
@@ -544,7 +544,7 @@ static void keep_sums(cook *c, const nest *n, int m, int64_t *room, burden *w)
 
 /* Where the first window of a sweep has no room beside the last one of the sweep before, its rows come while nothing runs; `left` is what room
  * there is. In a queue for both ways, where only single sweeps are weighed, loads are all alike, and the first one is longer than they are. */
-static void await_sweeps(const cook *c, int m, int o, int64_t *left, burden *w)
+static void await_sweeps(const nest_search *c, int m, int o, int64_t *left, burden *w)
 {
     int t = c->f->grain[m];
     const residency *s = &w->kept[m][o];
@@ -561,7 +561,7 @@ static void await_sweeps(const cook *c, int m, int o, int64_t *left, burden *w)
 }
 
 /* Chooses what the memories keep; false: it does not fit. */
-static bool keep_most(cook *c, const nest *n, burden *w)
+static bool keep_most(nest_search *c, const nest *n, burden *w)
 {
     const tw_space *s = c->s;
     residency inside[TW_MAX_OPERANDS];
@@ -575,8 +575,8 @@ static bool keep_most(cook *c, const nest *n, burden *w)
         for (int o = 0; o < s->op->n_operands; o++)
             if (c->f->grain[m] != level) inside[o].slide = -1; /* tiles of another level */
         level = c->f->grain[m];
-        larder inputs = {.c = c, .n = n, .m = m, .room = room, .inside = inside, .least = INT64_MAX};
-        stock(&inputs, 0, 0, 0);
+        memory_choice inputs = {.c = c, .n = n, .m = m, .room = room, .inside = inside, .least = INT64_MAX};
+        choose_residencies(&inputs, 0, 0, 0);
         if (inputs.least == INT64_MAX) return false;
         int64_t left = room - inputs.least_room;
         for (int o = 0; o < tw_op_output(s->op); o++) {
@@ -596,7 +596,7 @@ static bool keep_most(cook *c, const nest *n, burden *w)
 }
 
 /* The way of the first tiles into memory m; `queued`: one behind the other, as far as a mover has no units for them all. */
-static int64_t first_tiles(const cook *c, int m, bool queued)
+static int64_t first_tiles(const nest_search *c, int m, bool queued)
 {
     const tw_space *s = c->s;
     int64_t most = 0, all[TW_MAX_ENGINES] = {0};
@@ -613,7 +613,7 @@ static int64_t first_tiles(const cook *c, int m, bool queued)
 }
 
 /* The way of the first tiles in and of the last one out. */
-static int64_t ends_of(const cook *c)
+static int64_t ends_of(const nest_search *c)
 {
     const tw_space *s = c->s;
     int output = tw_op_output(s->op);
@@ -680,14 +680,14 @@ static void serve(const tw_space *s, tw_shortlist *shortlist, const tw_candidate
     shortlist->n = n + 1;
 }
 
-static double energy_of(const cook *c, const loads *busy)
+static double energy_of(const nest_search *c, const loads *busy)
 {
     const tw_engine *compute = &c->s->machine->engine[c->s->machine->compute];
     return busy->energy + (double)c->s->points_inside * (double)compute->energy_fj;
 }
 
 /* The objective of a program that takes so many cycles and moves what is in `busy`. */
-static double weight_of(const cook *c, int64_t cycles, const loads *busy)
+static double weight_of(const nest_search *c, int64_t cycles, const loads *busy)
 {
     switch (c->shortlist->goal.measure) {
     case TW_ENERGY: return energy_of(c, busy);
@@ -699,7 +699,7 @@ static double weight_of(const cook *c, int64_t cycles, const loads *busy)
 
 /* Whether a program that takes at least so long, and moves at least so much, may be worth a place. Executions are a preference,
  * no part of its time. */
-static bool is_wanted(const cook *c, int64_t cycles, int64_t execs, const loads *busy)
+static bool is_wanted(const nest_search *c, int64_t cycles, int64_t execs, const loads *busy)
 {
     const tw_shortlist *shortlist = c->shortlist;
     double weight = weight_of(c, tw_sat_add(cycles, execs / c->shortlist->execs), busy);
@@ -709,7 +709,7 @@ static bool is_wanted(const cook *c, int64_t cycles, int64_t execs, const loads 
 }
 
 /* Cycles of the whole program where the mover that stores the output of memory m loads inputs, too; 0: it does not. */
-static int64_t queue_cycles(const cook *c, const nest *n, int m, const burden *w)
+static int64_t queue_cycles(const nest_search *c, const nest *n, int m, const burden *w)
 {
     const tw_space *s = c->s;
     int output = tw_op_output(s->op), t = c->f->grain[m], e = s->mover[m][output];
@@ -743,7 +743,7 @@ static int64_t between_ends(const tw_engine *engine, int64_t cycles, int64_t end
 
 /* Cycles of the first step of the outermost loop and of the others, when executions take so long in all: what comes in the first
  * step alone hides behind its executions, not behind all. Queues are played elsewhere. */
-static int64_t steps_of(const cook *c, const nest *n, const loads *busy, int64_t compute)
+static int64_t steps_of(const nest_search *c, const nest *n, const loads *busy, int64_t compute)
 {
     const tw_machine *machine = c->s->machine;
     int64_t steps = n->n > 0 ? n->trips[0] : 1, first = compute / steps, other = first;
@@ -758,7 +758,7 @@ static int64_t steps_of(const cook *c, const nest *n, const loads *busy, int64_t
 }
 
 /* Cycles of a nest of which nothing waits for a buffer or in a queue. */
-static int64_t flowing(const cook *c, const nest *n, const burden *w)
+static int64_t flowing(const nest_search *c, const nest *n, const burden *w)
 {
     const tw_machine *machine = c->s->machine;
     int64_t cycles = steps_of(c, n, &w->busy, tw_sat_add(c->compute, tw_sat_add(w->waits, w->sweeps))),
@@ -781,7 +781,7 @@ static int64_t weighed_of(const tw_shortlist *shortlist)
 static int64_t played_of(const tw_shortlist *shortlist) { return shortlist->n_played / PLAY_SHARE; }
 
 /* Weighs the nest with what its memories keep, if that is new: with windows that slide only where some do. */
-static void weigh_kept(cook *c, bool slides)
+static void weigh_kept(nest_search *c, bool slides)
 {
     const tw_machine *machine = c->s->machine;
     nest n = nest_of(c);
@@ -806,7 +806,7 @@ static void weigh_kept(cook *c, bool slides)
 }
 
 /* Whole tiles and windows that slide: what moves less may wait more. */
-static void weigh(cook *c)
+static void weigh(nest_search *c)
 {
     unsigned slides = 0;
     for (int t = 0; t < c->f->n_tiled && c->windowed; t++)
@@ -826,7 +826,7 @@ static bool are_alike(const tw_space *s, int a, int b)
 }
 
 /* Whether a loop that is like the k-th, but comes before it in the operator, is still to be placed from i on. */
-static bool comes_later(const cook *c, int t, int i, int k)
+static bool comes_later(const nest_search *c, int t, int i, int k)
 {
     const int8_t *order = c->candidate.order[t];
     for (int j = i; j < c->n_parallel[t]; j++)
@@ -835,7 +835,7 @@ static bool comes_later(const cook *c, int t, int i, int k)
 }
 
 /* Whether sums may stay while the loops outside of a reduction run, or some of them: there is one memory for them. */
-static bool may_keep_sums(const cook *c)
+static bool may_keep_sums(const nest_search *c)
 {
     const tw_space *s = c->s;
     int output = tw_op_output(s->op), m = tw_path_innermost(s->path[output]);
@@ -845,7 +845,7 @@ static bool may_keep_sums(const cook *c)
 }
 
 /* The reductions outside of the innermost parallel loop, then of two, and so on. */
-static void order_reductions(cook *c)
+static void order_reductions(nest_search *c)
 {
     int8_t *order = c->candidate.order[0], was[TW_MAX_LOOPS];
     int n = c->n_parallel[0], n_reductions = c->n_cut[0] - n;
@@ -858,7 +858,7 @@ static void order_reductions(cook *c)
     memcpy(order, was, sizeof was);
 }
 
-static void order_level(cook *c, int t, int i)
+static void order_level(nest_search *c, int t, int i)
 {
     if (c->left <= 0) return;
     if (t == c->f->n_tiled) {
@@ -882,7 +882,7 @@ static void order_level(cook *c, int t, int i)
 }
 
 /* Cycles of a transfer of a tile that lies inside, if it has neighbours on both sides. */
-static int64_t shaped_cycles(const cook *c, int t, const tw_engine *engine, int o)
+static int64_t shaped_cycles(const nest_search *c, int t, const tw_engine *engine, int o)
 {
     const tw_operand *operand = &c->s->op->operand[o];
     tw_box box = tw_box_of_op(c->s->op);
@@ -896,7 +896,7 @@ static int64_t shaped_cycles(const cook *c, int t, const tw_engine *engine, int 
     return tw_cost_cycles(&engine->cost, tw_cost_of_transfer(&engine->cost.descriptor, &shape));
 }
 
-static void measure_shapes(cook *c, int t)
+static void measure_shapes(nest_search *c, int t)
 {
     const tw_space *s = c->s;
     for (int m = 1; m < s->machine->n_memories; m++)
@@ -908,7 +908,7 @@ static void measure_shapes(cook *c, int t)
         }
 }
 
-static void measure_level(cook *c, int t)
+static void measure_level(nest_search *c, int t)
 {
     const tw_space *s = c->s;
     int64_t len[TW_MAX_LOOPS], n_tiles[TW_MAX_LOOPS];
@@ -934,7 +934,7 @@ static void measure_level(cook *c, int t)
 }
 
 /* Whether one buffer of each operand of level t fits into its memories. */
-static bool level_fits(const cook *c, int t)
+static bool level_fits(const nest_search *c, int t)
 {
     const tw_space *s = c->s;
     for (int m = 1; m < s->machine->n_memories; m++) {
@@ -948,7 +948,7 @@ static bool level_fits(const cook *c, int t)
 
 /* Cycles that the movers into the memories of level t take at least, between ends of so many: every tile comes once. What that
  * weighs is added to *sum. */
-static int64_t least_moved(const cook *c, int t, int64_t ends, loads *sum)
+static int64_t least_moved(const nest_search *c, int t, int64_t ends, loads *sum)
 {
     const tw_space *s = c->s;
     loads busy = {0};
@@ -972,7 +972,7 @@ static int64_t least_moved(const cook *c, int t, int64_t ends, loads *sum)
 }
 
 /* Counts a choice of sizes; false: that is enough. */
-static bool may_look(cook *c)
+static bool may_look(nest_search *c)
 {
     if (c->looks_left <= 0 || c->left <= 0) return false;
     c->looks_left--;
@@ -982,13 +982,13 @@ static bool may_look(cook *c)
 }
 
 /* Whether a program that takes so long but for its ends, and moves so much at least, may be worth a place. */
-static bool may_be_light(const cook *c, int64_t cycles, const loads *least)
+static bool may_be_light(const nest_search *c, int64_t cycles, const loads *least)
 {
     return is_wanted(c, tw_sat_add(cycles, ends_of(c)), c->execs, least);
 }
 
 /* Tiles of the outer one of two levels: only parallel loops are cut there, sums stay inside. */
-static void choose_outer(cook *c, int l)
+static void choose_outer(nest_search *c, int l)
 {
     int inner = c->f->n_tiled - 1;
     if (l == c->s->op->n_loops) {
@@ -1019,7 +1019,7 @@ static tw_pieces pieces_of(int64_t extent, int64_t size)
     return (tw_pieces){2, {size, small}, {n_large, count - n_large}};
 }
 
-static int64_t kernels_of(const cook *c)
+static int64_t kernels_of(const nest_search *c)
 {
     tw_pieces pieces[TW_MAX_LOOPS];
     for (int l = 0; l < c->s->op->n_loops; l++)
@@ -1028,7 +1028,7 @@ static int64_t kernels_of(const cook *c)
 }
 
 /* Passes over `rows` of tiles along these loops, each with so many points of others. */
-static int64_t passes_over(const cook *c, unsigned loops, int64_t with, int64_t rows)
+static int64_t passes_over(const nest_search *c, unsigned loops, int64_t with, int64_t rows)
 {
     if (loops == 0) return tw_cdiv(with, rows);
     int l = __builtin_ctz(loops);
@@ -1042,7 +1042,7 @@ static int64_t passes_over(const cook *c, unsigned loops, int64_t with, int64_t 
 }
 
 /* Passes of all executions for the blocks of an operand that stays in place; 0: none does. Blocks are the passes of its own loops. */
-static int64_t block_passes(const cook *c)
+static int64_t block_passes(const nest_search *c)
 {
     const tw_space *s = c->s;
     const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
@@ -1065,7 +1065,7 @@ static int64_t block_passes(const cook *c)
 }
 
 /* Passes of all executions over the array, where loops may be divided; before sizes are chosen, at least. */
-static int64_t laid_passes(const cook *c, bool chosen)
+static int64_t laid_passes(const nest_search *c, bool chosen)
 {
     unsigned rests;
     int64_t laid = chosen ? tw_layout_of_sizes(c->s, c->candidate.size[c->f->n_tiled - 1], &rests) : 0;
@@ -1073,7 +1073,7 @@ static int64_t laid_passes(const cook *c, bool chosen)
 }
 
 /* Cycles of all executions; `chosen`: none of the sizes is chosen later. */
-static int64_t compute_of(cook *c, bool chosen)
+static int64_t compute_of(nest_search *c, bool chosen)
 {
     const tw_space *s = c->s;
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
@@ -1093,7 +1093,7 @@ static int64_t compute_of(cook *c, bool chosen)
 }
 
 /* Whether tiles of these sizes, the loops from l on being as short as can be, may fit. */
-static bool may_fit(cook *c, int l)
+static bool may_fit(nest_search *c, int l)
 {
     int t = c->f->n_tiled - 1;
     int64_t len[TW_MAX_LOOPS];
@@ -1104,7 +1104,7 @@ static bool may_fit(cook *c, int l)
     return level_fits(c, t);
 }
 
-static void choose_inner(cook *c, int l)
+static void choose_inner(nest_search *c, int l)
 {
     int t = c->f->n_tiled - 1;
     loads least = {0};
@@ -1138,7 +1138,7 @@ static void choose_inner(cook *c, int l)
 
 /* How many times longer movers take than executions if every element is moved once and no pass is wasted. Smaller tiles than
  * passes ask for shorten the ends of a program alone: where it is long, that is not worth looking for. */
-static double slack_of(cook *c)
+static double slack_of(nest_search *c)
 {
     enum { LONG = 8 };
     int64_t moved = 0;
@@ -1220,14 +1220,14 @@ int64_t tw_shortlist_work(const tw_shortlist *shortlist) { return weighed_of(sho
 void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *shortlist)
 {
     int64_t left = tw_max(0, shortlist->most_work - weighed_of(shortlist));
-    cook c = {.s = s,
-              .f = &s->frame[frame],
-              .shortlist = shortlist,
-              .below = below,
-              .left = tw_min(MOST_WEIGHED, left / WEIGH_WORK),
-              .looks_left = tw_min(left, tw_clamp(ALL_LOOKS - shortlist->n_looked, FEW_LOOKS, MOST_LOOKS)),
-              .pulse = {.deadline = shortlist->deadline},
-              .windows = tw_op_windows(s->op)};
+    nest_search c = {.s = s,
+                     .f = &s->frame[frame],
+                     .shortlist = shortlist,
+                     .below = below,
+                     .left = tw_min(MOST_WEIGHED, left / WEIGH_WORK),
+                     .looks_left = tw_min(left, tw_clamp(ALL_LOOKS - shortlist->n_looked, FEW_LOOKS, MOST_LOOKS)),
+                     .pulse = {.deadline = shortlist->deadline},
+                     .windows = tw_op_windows(s->op)};
     if (c.f->n_tiled > TW_SHORTLIST_LEVELS) return;
     c.candidate.frame = frame;
     c.windowed = may_slide(s);

@@ -486,7 +486,7 @@ static choice least_choice(const level *v, int64_t exec, int64_t *instance)
     return least;
 }
 
-static tw_status pace_leaf(tw_leaf *leaf, tw_outcome *least)
+static tw_status bound_leaf(tw_leaf *leaf, tw_outcome *least)
 {
     int64_t exec = least_exec(leaf);
     *least = leaf->least.cost;
@@ -526,7 +526,7 @@ static tw_status search_slots(tw_leaf *leaf)
 }
 
 const tw_search_rules tw_search_rows = {.bound = tw_bound_rows,
-                                        .refine = pace_leaf,
+                                        .refine = bound_leaf,
                                         .refined_by = TW_BOUND_ROWS,
                                         .estimate = rate_leaf,
                                         .buffers = search_slots,

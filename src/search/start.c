@@ -164,7 +164,7 @@ static int64_t blocks_beside(const start *b, int o)
 
 /* Whether what a block reads of an operand may stay, in memory m or inside of it, until the next block: what stays longer than
  * a block is all that the block reads. */
-static bool may_stay(const tw_space *s, int m, int o, int64_t units)
+static bool may_reside(const tw_space *s, int m, int o, int64_t units)
 {
     if (s->machine->reuse != TW_REUSE_DECLARED) return true;
     for (int i = m; i < s->machine->n_memories; i++)
@@ -185,7 +185,7 @@ static int64_t reading(const start *b, int64_t *all)
             int e = s->mover[m][o];
             if (!tw_space_holds(s, m, o)) continue;
             units[e] = tw_sat_add(units[e], n);
-            int64_t times = may_stay(s, m, o, n) ? 1 : blocks_beside(b, o);
+            int64_t times = may_reside(s, m, o, n) ? 1 : blocks_beside(b, o);
             total[e] = tw_sat_add(total[e], tw_sat_mul(once, times));
         }
     }

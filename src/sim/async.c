@@ -330,7 +330,7 @@ static void count_idle(tw_async *s, const command *c)
     if (!*ran) {
         if (waits) (credit ? s->first_credit : s->first_data)[at] += c->waited;
         if (waits && s->first_wait[row] < 0) s->first_wait[row] = (int)(at - row * s->n_pools);
-        add_to(s, &idle->lead, c->start);
+        add_to(s, &idle->startup, c->start);
         *ran = true;
     }
     if (s->op_extra) add_to(s, &s->op_extra[own_price(s, in)], c->contended + late);

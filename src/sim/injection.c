@@ -286,7 +286,7 @@ static tw_status count_all_slots(schedule *s, tw_arena *arena, needs *out)
     return TW_OK;
 }
 
-/* The pace of the executions, and the engine that sets it: the one that is busy for almost all of it. Where none is,
+/* The period of the executions, and the engine that sets it: the one that is busy for almost all of it. Where none is,
  * commands wait for each other in a chain, such as sums that go out and come back. */
 static void find_period(const schedule *s, int64_t first, bool plain, tw_injection_summary *out)
 {
@@ -300,9 +300,9 @@ static void find_period(const schedule *s, int64_t first, bool plain, tw_injecti
     int64_t by = tw_gcd(num, den);
     out->period_num = num / (by ? by : 1);
     out->period_den = den / (by ? by : 1);
-    double pace = (double)num / (double)den,
+    double period = (double)num / (double)den,
            alone = (double)s->busy[best] / ((double)s->machine->engine[best].count * (double)s->n_steps);
-    if (alone >= 0.9 * pace) out->limit = s->machine->engine[best].name;
+    if (alone >= 0.9 * period) out->limit = s->machine->engine[best].name;
 }
 
 static tw_status summarise(schedule *s, bool plain, const tw_work *work, const tw_injection_summary **made)

@@ -87,7 +87,7 @@ static void count_open(runner *r, int g, int n)
     for (int s = 0; s < nest->n_holds; s++) {
         const tw_nest_hold *hold = &nest->hold[s];
         bool leaves = hold->drain >= 0 && hold->tensor != output;
-        if (leaves || (hold->stays && hold->from == TW_FROM_TENSOR)) r->open[tensor[hold->tensor].root] += n;
+        if (leaves || (hold->resident && hold->from == TW_FROM_TENSOR)) r->open[tensor[hold->tensor].root] += n;
     }
 }
 

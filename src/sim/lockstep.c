@@ -140,8 +140,8 @@ static int slowest_of(const run *r, const open_row *row)
 static void add_idle(run *r, int engine, int64_t cycles)
 {
     bool before = !r->has_run;
-    add_to(r, &(before ? r->out->lead_by : r->out->tail_by)[engine], cycles);
-    add_to(r, before ? &r->out->idle.lead : &r->out->idle.tail, cycles);
+    add_to(r, &(before ? r->out->startup_by : r->out->tail_by)[engine], cycles);
+    add_to(r, before ? &r->out->idle.startup : &r->out->idle.tail, cycles);
 }
 
 /* An execution begins: what stood behind the last one lies between two. */
@@ -160,7 +160,7 @@ static void end_idle(run *r)
 static void count_nested_idle(run *r, const tw_timeline *child)
 {
     int n = r->program->machine->n_engines;
-    for (int e = 0; child->idle.lead > 0 && e < n; e++) add_idle(r, e, child->lead_by[e]);
+    for (int e = 0; child->idle.startup > 0 && e < n; e++) add_idle(r, e, child->startup_by[e]);
     end_idle(r);
     for (int e = 0; e < n; e++) add_to(r, &r->out->held_up[e], child->held_up[e]);
     for (int e = 0; child->idle.tail > 0 && e < n; e++) add_idle(r, e, child->tail_by[e]);

@@ -34,12 +34,12 @@ typedef struct tw_link_count {
  * units. Each unit's time is
  *
  *     until its first execution starts | busy and between two executions ... | from the end of the last to the end of all
- *     lead                               busy + waits                          tail                                       */
+ *     startup                            busy + waits                          tail                                       */
 typedef struct tw_idle {
-    int64_t lead, tail; /* of units that execute anything                                               */
-    int64_t unused;     /* the whole time of those that do not                                          */
-    int64_t late;       /* async: an execution has its result, but no buffer for it yet; part of `busy` */
-    int64_t contended;  /* async: executions take longer while movers use their memory; part of `busy`  */
+    int64_t startup, tail; /* of units that execute anything                                               */
+    int64_t unused;        /* the whole time of those that do not                                          */
+    int64_t late;          /* async: an execution has its result, but no buffer for it yet; part of `busy` */
+    int64_t contended;     /* async: executions take longer while movers use their memory; part of `busy`  */
 } tw_idle;
 
 typedef struct tw_timeline {
@@ -51,7 +51,7 @@ typedef struct tw_timeline {
     int first_wait; /* async: what the first execution waited for last, memory * TW_MAX_OPERANDS + operand; -1: nothing */
     /* Lockstep: cycles between executions in which rows last because of each engine. */
     int64_t held_up[TW_MAX_ENGINES];
-    int64_t lead_by[TW_MAX_ENGINES],
+    int64_t startup_by[TW_MAX_ENGINES],
         tail_by[TW_MAX_ENGINES]; /* the same before the first and behind the last one */
     bool brief;                  /* critical paths and what is used of pools were left out            */
     bool has_waits;              /* engines have a share of the critical path and reasons for waiting */

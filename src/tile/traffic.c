@@ -104,7 +104,7 @@ static bool repetition(const tw_tile_nest *nest, unsigned loops, int depth, int6
 /* ---- serpentine nests ---- */
 
 /* A walk over the outer `depth` loops, every second sweep backwards. */
-typedef struct snake {
+typedef struct serpentine {
     const tw_tile_nest *nest;
     const tw_operand *operand;
     unsigned loops;
@@ -112,9 +112,9 @@ typedef struct snake {
     int64_t index[TW_MAX_LOOPS], last[TW_MAX_LOOPS];
     bool started;
     int64_t loads, elems;
-} snake;
+} serpentine;
 
-static void snake_visit(snake *s)
+static void serpentine_visit(serpentine *s)
 {
     bool same = s->started;
     for (int p = 0; p < s->depth && same; p++) {
@@ -140,17 +140,17 @@ static void snake_visit(snake *s)
     s->elems += all.total;
 }
 
-static void snake_walk(snake *s, int place, bool *backwards)
+static void serpentine_walk(serpentine *s, int place, bool *backwards)
 {
     if (place == s->depth) {
-        snake_visit(s);
+        serpentine_visit(s);
         return;
     }
     int l = s->nest->order[place];
     int64_t n = s->nest->split[l].count;
     for (int64_t i = 0; i < n; i++) {
         s->index[l] = backwards[place] ? n - 1 - i : i;
-        snake_walk(s, place + 1, backwards);
+        serpentine_walk(s, place + 1, backwards);
     }
     backwards[place] = !backwards[place];
 }
@@ -186,9 +186,9 @@ bool tw_traffic_of(const tw_tile_nest *nest, int operand, int depth, tw_traffic 
     if (!repetition(nest, loops, depth, &f)) return false;
     if (!tw_ckd_mul(t.tiles, f, &t.loads) || !tw_ckd_mul(t.sweep, f, &t.elems)) return false;
     if (nest->serpentine && f > 1) {
-        snake s = {.nest = nest, .operand = o, .loops = loops, .depth = depth};
+        serpentine s = {.nest = nest, .operand = o, .loops = loops, .depth = depth};
         bool backwards[TW_MAX_LOOPS] = {false};
-        snake_walk(&s, 0, backwards);
+        serpentine_walk(&s, 0, backwards);
         t.loads = s.loads;
         t.elems = s.elems;
     }

@@ -6,7 +6,7 @@
 
 static int64_t rounds(int64_t work, int64_t per_round) { return work / per_round + (work % per_round ? 1 : 0); }
 
-static bool stays(const tw_cost_array *array, const tw_op *op, int operand)
+static bool is_stationary(const tw_cost_array *array, const tw_op *op, int operand)
 {
     return array->stationary & tw_verify_role(op, operand);
 }
@@ -53,7 +53,7 @@ int64_t tw_verify_passes(const tw_verify_input *in, const tw_cost_array *array, 
 {
     int64_t n = passes_of(in, array, box, ~0u);
     for (int o = 0; o < in->op->n_operands; o++)
-        if (stays(array, in->op, o))
+        if (is_stationary(array, in->op, o))
             n = held_passes(array, n, passes_of(in, array, box, tw_verify_loops(&in->op->operand[o])));
     return n;
 }

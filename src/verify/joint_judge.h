@@ -3,7 +3,7 @@
  *   joint_nest.c   what a group is: its operators, their paths, holds, boxes and regions, lanes
  *   joint_walk.c   which commands a group must have: one step after the other, a queue per operator and hold
  *   joint_table.c  which buffers of the table belong to which hold
- *   joint_stay.c   tensors that stay between groups
+ *   joint_resident.c   tensors that stay between groups
  *   joint_share.c  who takes the addresses of whom
  *   joint_rules.c  a command against what is expected next: engines, buffers, credits
  *   joint_cost.c   what a command moves, and how long it takes
@@ -96,15 +96,15 @@ typedef struct tw_joint_slot {
 typedef struct tw_joint_hold {
     int group, tensor, memory, depth;
     int64_t slots, lanes;
-    unsigned per; /* dimensions that the memory is private to                   */
-    int parent;   /* hold that it is filled from; -1: the tensor in memory 0    */
-    int outer;    /* hold that it is stored to; -1: the tensor in memory 0; -2: it is not stored */
-    int maker;    /* operator that makes the tensor, -1: an input of the group  */
-    bool made;    /* the maker writes here                                      */
-    bool outward; /* filled by stores from inside                              */
-    bool sums;    /* elements are of the accumulator's type                    */
-    bool summed;  /* and lanes are added up on the way out                      */
-    bool stays;   /* a resident tensor is made here, and given back by groups that read it */
+    unsigned per;  /* dimensions that the memory is private to                   */
+    int parent;    /* hold that it is filled from; -1: the tensor in memory 0    */
+    int outer;     /* hold that it is stored to; -1: the tensor in memory 0; -2: it is not stored */
+    int maker;     /* operator that makes the tensor, -1: an input of the group  */
+    bool made;     /* the maker writes here                                      */
+    bool outward;  /* filled by stores from inside                              */
+    bool sums;     /* elements are of the accumulator's type                    */
+    bool summed;   /* and lanes are added up on the way out                      */
+    bool resident; /* a resident tensor is made here, and given back by groups that read it */
     struct tw_joint_hold
         *home; /* of a group that reads one: where it stays; its slot and its run are those of this hold */
     tw_joint_reader reader;  /* of such a hold: the last one of this group                  */
@@ -316,12 +316,12 @@ void tw_joint_check_given(tw_joint_judge *j, const tw_joint_hold *h, const tw_jo
 TW_NODISCARD tw_status tw_joint_table(tw_joint_judge *j);
 tw_dtype tw_joint_dtype(const tw_joint_judge *j, const tw_joint_hold *h);
 
-/* ---- joint_stay.c ---- */
+/* ---- joint_resident.c ---- */
 
 /* Which tensors stay where. */
 void tw_joint_note_residents(tw_joint_judge *j);
 /* The driver's output goes out to `h`, the outermost of its holds: it may stay on the way. */
-TW_NODISCARD tw_status tw_joint_stay(tw_joint_judge *j, tw_joint_group *g, int h);
+TW_NODISCARD tw_status tw_joint_hold_resident(tw_joint_judge *j, tw_joint_group *g, int h);
 /* The first hold of what a group loads, which may be for others, too. */
 TW_NODISCARD tw_status tw_joint_load(tw_joint_judge *j, tw_joint_group *g, int tensor);
 /* The hold of a group that reads it; -1 and a fault when nobody makes it there. */

@@ -346,7 +346,7 @@ static bool add_output(tw_joint_judge *j, tw_joint_group *g, int number)
     int last = j->tensor[tensor].absent ? j->tensor[tensor].home : 0;
     for (int i = p.n - 2; i > 0 && g->hold[h].memory != last; i--) h = find_outward(j, g, h, p.memory[i]);
     if (!j->tensor[tensor].absent) g->hold[h].outer = -1;
-    j->no_memory |= tw_joint_stay(j, g, h) != TW_OK;
+    j->no_memory |= tw_joint_hold_resident(j, g, h) != TW_OK;
     return !j->no_memory && !j->fault.set;
 }
 
@@ -386,7 +386,7 @@ static void settle_depths(tw_joint_group *g)
 static int divider_of(const tw_joint_group *g, const tw_joint_hold *h)
 {
     int divider = -1;
-    if (h->made || h->outward || h->home || h->stays) return -1;
+    if (h->made || h->outward || h->home || h->resident) return -1;
     for (int i = 0; i < g->n_ops; i++)
         for (int o = 0; o < tw_op_output(g->op[i].op); o++) {
             const tw_operand *operand = &g->op[i].op->operand[o];
@@ -411,7 +411,7 @@ static void note_sums(tw_joint_judge *j, tw_joint_group *g)
             hold->summed |= o->op->loop[l].reduces && o->in.over[l] > 0 && (hold->per >> (o->in.over[l] - 1) & 1) &&
                             o->in.parts[l] > 1;
         hold->sums |= hold->summed;
-        if (hold->sums && hold->stays)
+        if (hold->sums && hold->resident)
             tw_fault_set(&j->fault, "group '%s': sums of '%s' stay where others read it", g->map->name,
                          o->op->operand[tw_op_output(o->op)].name);
     }

@@ -239,7 +239,7 @@ static double tolerance_of(const tw_joint_judge *j, int tensor)
 }
 
 /* What the operator makes of the tensors as they should be; `is`, of root tensors, gets its output as the others read it. */
-static tw_status refer_to(tw_joint_judge *j, int number, double **is, const char **who, int64_t *elements)
+static tw_status compare_op(tw_joint_judge *j, int number, double **is, const char **who, int64_t *elements)
 {
     const tw_maths *m = &j->runner->op[number];
     const double *input[TW_MAX_OPERANDS];
@@ -283,7 +283,7 @@ static void hand_over(tw_joint_judge *j)
     }
 }
 
-tw_status tw_joint_refer(tw_joint_judge *j, const char **who, int64_t *elements)
+tw_status tw_joint_compare(tw_joint_judge *j, const char **who, int64_t *elements)
 {
     double **is;
     if (j->in.given) {
@@ -294,7 +294,7 @@ tw_status tw_joint_refer(tw_joint_judge *j, const char **who, int64_t *elements)
     for (int t = 0; t < j->in.model->n_tensors; t++)
         if (j->tensor[t].maker < 0 && j->in.model->tensor[t].root == t) is[t] = j->runner->stock[t].value;
     bool rounds = false;
-    for (int i = 0; i < j->in.model->n_ops && !j->fault.set; i++) TW_TRY(refer_to(j, i, is, who, elements));
+    for (int i = 0; i < j->in.model->n_ops && !j->fault.set; i++) TW_TRY(compare_op(j, i, is, who, elements));
     for (int t = 0; t < j->in.model->n_tensors; t++) rounds |= j->tensor[t].rounds;
     if (!rounds || !*who) return TW_OK;
     *who = tw_arena_printf(j->arena, "%s but for the last digits of rescaled sums", *who);

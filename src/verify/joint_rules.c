@@ -447,7 +447,7 @@ static bool give(const tw_joint_at *s, int buffer)
     tw_buffer_name name = tw_joint_buffer_name(s->j, buffer, -1);
     bool mine = b->group == s->group->number;
     tw_joint_hold *h = mine ? &s->group->hold[s->j->hold_of[buffer]] : tw_joint_guest(s->j, s->group, buffer);
-    if (!h || b->lane != 0 || h->stays)
+    if (!h || b->lane != 0 || h->resident)
         return tw_fault_at(&s->at, "gives buffer %s back, which is lane %d of group '%s'", name.text, b->lane,
                            s->j->group[b->group].map->name);
     tw_joint_slot *slot = &h->slot[b->slot];

@@ -434,5 +434,5 @@ tw_status tw_joint_runner_finish(tw_joint_judge *j, const char **who, int64_t *e
 {
     TW_TRY(advance(j, INT64_MAX));
     if (j->fault.set) return TW_OK;
-    return tw_joint_refer(j, who, elements);
+    return tw_joint_compare(j, who, elements);
 }

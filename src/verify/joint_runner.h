@@ -32,5 +32,5 @@ void tw_joint_tame(const tw_joint_judge *j, int tensor, double *value, int64_t n
 /* Complete sums of a region of an operator's output become elements; the index of one that does not fit, n: all do. */
 int64_t tw_joint_complete(const tw_joint_judge *j, int op, const tw_region *region, double *value, int64_t n);
 /* Compares what was stored with the reference. */
-TW_NODISCARD tw_status tw_joint_refer(tw_joint_judge *j, const char **who, int64_t *elements);
+TW_NODISCARD tw_status tw_joint_compare(tw_joint_judge *j, const char **who, int64_t *elements);
 #endif

@@ -123,7 +123,7 @@ static void expect_fill(walk *w, int hold, const tw_box *sub)
 {
     tw_joint_hold *h = &w->g->hold[hold];
     tw_joint_todo *todo = new_todo(w);
-    tw_joint_run *run = !todo ? NULL : h->stays ? h->current : new_run(w, h, sub);
+    tw_joint_run *run = !todo ? NULL : h->resident ? h->current : new_run(w, h, sub);
     if (!run) return;
     todo->region = h->slide.is ? h->slide.fresh.region : run->region;
     reads(todo, h->parent, h->parent >= 0 ? w->g->hold[h->parent].current : NULL);
@@ -147,8 +147,8 @@ static void expect_store(walk *w, int hold, const tw_region *region)
 static bool ensure(walk *w, int hold, const tw_box *sub)
 {
     tw_joint_hold *h = &w->g->hold[hold];
-    bool is_loaded = h->stays && !h->made && !h->outward && h->current->expected > 0;
-    if ((h->current && !h->stays) || is_loaded || w->no_memory) return true;
+    bool is_loaded = h->resident && !h->made && !h->outward && h->current->expected > 0;
+    if ((h->current && !h->resident) || is_loaded || w->no_memory) return true;
     if (h->made || h->outward) {
         tw_fault_set(&w->j->fault, "group '%s': in step %" PRId64 " '%s' is read in '%s' before it is made",
                      w->g->map->name, w->g->step, w->j->in.model->tensor[h->tensor].name,
@@ -299,7 +299,7 @@ static void note_size(const tw_joint_judge *j, tw_joint_hold *h)
 /* A new stretch of a hold begins unless it goes on as it was. */
 static void commit(walk *w, tw_joint_hold *h, const tw_box *sub, bool always)
 {
-    if (h->stays || h->home) return; /* its run is not this group's */
+    if (h->resident || h->home) return; /* its run is not this group's */
     if (always || !goes_on(w, h, sub)) {
         if (h->current && h->divided_by < 0) {
             h->current->last_step = w->g->step - 1;
@@ -400,7 +400,8 @@ static void look(walk *w, int place)
 {
     for (int h = 0; h < w->g->n_holds; h++) {
         tw_joint_hold *hold = &w->g->hold[h];
-        if (hold->divided_by >= 0 || hold->stays || hold->home || (hold->slide.is && hold->depth > place)) continue;
+        if (hold->divided_by >= 0 || hold->resident || hold->home || (hold->slide.is && hold->depth > place))
+            continue;
         hold->next = hold->depth > place ? tw_joint_region(w->j, w->g, hold, NULL) : hold->now;
     }
 }

@@ -314,7 +314,7 @@ static void find_mover_rules(tw_residencies *s)
                 if (shares_buffers(s, i, o, k) && !are_given_alike(s, i, o, k)) s->fetches_ahead = false;
 }
 
-/* A nest that turns around: whether the stays that the place which moved lies outside of have begun anew, and whether they
+/* A nest that turns around: whether the residencies that the place which moved lies outside of have begun anew, and whether they
  * will with the next move. Only one place changes its index then: those inside it stand where they turn. */
 static void turn(tw_residencies *s)
 {

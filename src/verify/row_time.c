@@ -54,29 +54,29 @@ static bool check_channel(const tw_checked *s, int i)
 
 /* The memory whose engines set the length of the row: the level's own, or, where only transfers that pass through
  * run, the innermost that they fill. */
-static int leading_memory(const tw_checked *s)
+static int deciding_memory(const tw_checked *s)
 {
-    int leading = 0;
+    int deciding = 0;
     for (int i = 0; i < s->at.row->n_events; i++) {
         const tw_instr *instr = &s->at.row->event[i].instr;
         int memory = is_passing(s, instr) ? s->at.in->machine->engine[instr->engine].memory : TW_MAX_MEMORIES;
-        leading = memory > leading ? memory : leading;
+        deciding = memory > deciding ? memory : deciding;
     }
-    return leading;
+    return deciding;
 }
 
-static bool leads(const tw_checked *s, const tw_instr *instr, int leading)
+static bool sets_length(const tw_checked *s, const tw_instr *instr, int deciding)
 {
-    return !is_passing(s, instr) || s->at.in->machine->engine[instr->engine].memory == leading;
+    return !is_passing(s, instr) || s->at.in->machine->engine[instr->engine].memory == deciding;
 }
 
 /* Cycles of the slowest engine among those that set the length. */
-static int64_t slowest(const tw_checked *s, int leading)
+static int64_t slowest(const tw_checked *s, int deciding)
 {
     int64_t busy[TW_MAX_ENGINES + 1] = {0}, longest = 0;
     for (int i = 0; i < s->at.row->n_events; i++) {
         const tw_event *e = &s->at.row->event[i];
-        if (!leads(s, &e->instr, leading)) continue;
+        if (!sets_length(s, &e->instr, deciding)) continue;
         bool moves = e->instr.op == TW_LOAD || e->instr.op == TW_STORE;
         bool in_turn = moves && s->at.in->machine->engine[e->instr.engine].one_channel;
         int64_t *mine = &busy[e->instr.nested ? TW_MAX_ENGINES : e->instr.engine], cost = cost_of(s, e);
@@ -91,14 +91,14 @@ static int64_t slowest(const tw_checked *s, int leading)
 
 bool tw_rules_time(const tw_checked *row)
 {
-    int leading = leading_memory(row);
+    int deciding = deciding_memory(row);
     for (int i = 0; i < row->at.row->n_events; i++) {
         tw_checked s = *row;
         const tw_event *e = &row->at.row->event[i];
         s.at.instr = &e->instr;
-        if (!check_event_time(&s, e, !leads(row, &e->instr, leading)) || !check_channel(&s, i)) return false;
+        if (!check_event_time(&s, e, !sets_length(row, &e->instr, deciding)) || !check_channel(&s, i)) return false;
     }
-    int64_t length = slowest(row, leading);
+    int64_t length = slowest(row, deciding);
     if (row->at.row->end_cycle - row->at.row->start_cycle == length) return true;
     return tw_fault_at(&row->at, "lasts %" PRId64 " cycles, its slowest engine %" PRId64,
                        row->at.row->end_cycle - row->at.row->start_cycle, length);

@@ -134,6 +134,12 @@ void run_fusion(tally *t, const char *file, const json_t *root); /* of vpu.json:
 /* What another tool computed; `path` is that of the file, which names its inputs from where it is. */
 void run_timeloop(tally *t, const char *path, const char *file, const json_t *root);
 void run_zigzag(tally *t, const char *path, const char *file, const json_t *root);
+void run_stream_summary(tally *t, const char *path, const char *file, const json_t *root);
+void run_stream_schedule(tally *t, const char *path, const char *file, const json_t *root);
+void run_stream_cells(tally *t, const char *path, const char *file);
+void run_stream_nodes(tally *t, const char *path, const char *file);
+void run_stream_transfers(tally *t, const char *path, const char *file);
+void run_stream_allocations(tally *t, const char *path, const char *file);
 /* The same as tables, a row per layer, tensor or network; and what Timeloop's searches found. */
 void run_tool_table(tally *t, const char *path, const char *file);
 void run_mapper_runs(tally *t, const char *path, const char *file);

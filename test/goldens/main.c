@@ -82,6 +82,7 @@ static const struct {
 } tool_reader[] = {
     {"tool", "timeloop-model", run_timeloop},
     {"hardware", NULL, run_zigzag},
+    {"case", NULL, run_stream_summary},
 };
 
 static bool is_of_tool(size_t i, const json_t *root)
@@ -96,6 +97,10 @@ static bool read_tool(tally *t, const char *path, const char *file)
     json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
     for (size_t i = 0; root && !known && i < sizeof tool_reader / sizeof *tool_reader; i++)
         if ((known = is_of_tool(i, root))) tool_reader[i].run(t, path, file, root);
+    if (root && json_is_array(root) && fnmatch("*.schedule.json", file, 0) == 0) {
+        run_stream_schedule(t, path, file, root);
+        known = true;
+    }
     json_decref(root);
     return known;
 }
@@ -122,6 +127,10 @@ static const struct {
     {"layers*.csv", run_tool_table},
     {"networks*.csv", run_tool_table},
     {"mapper_runs*.csv", run_mapper_runs},
+    {"*.cost_lut.csv", run_stream_cells},
+    {"*.nodes.csv", run_stream_nodes},
+    {"*.transfers.csv", run_stream_transfers},
+    {"*.all_allocations.csv", run_stream_allocations},
 };
 
 static void run_json(tally *t, const char *path, const char *file,

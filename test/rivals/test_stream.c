@@ -147,6 +147,37 @@ TEST(a_cell_is_what_zigzag_counts_for_the_core_with_the_dram_around_it)
     tw_bench_free(&b);
 }
 
+/* hda.yaml and layers.yaml with a mapping of one entry, for both cores. */
+static tw_status parse_with(tw_bench *b, tw_context *ctx, const char *spatial, const tw_rival **out)
+{
+    const char *name[] = {"hda.yaml", "layers.yaml", "big.yaml", "little.yaml", "dram.yaml"};
+    tw_rival_text file[6];
+    for (int i = 0; i < 5; i++)
+        file[i] = (tw_rival_text){name[i], copy_of(b, tw_arena_printf(b->arena, FOLDER "%s", name[i]))};
+    file[5] = (tw_rival_text){
+        "mapping.yaml",
+        tw_arena_printf(b->arena, "- name: default\n  core_allocation: [0, 1]\n  spatial_mapping: {%s}\n",
+                        spatial)};
+    return tw_rival_parse(ctx, file, 6, out);
+}
+
+TEST(what_lies_over_an_axis_is_about_cores_that_have_it_and_no_dataflow_of_their_own)
+{
+    tw_bench b = tw_bench_new();
+    tw_context *ctx = tw_context_new();
+    const tw_rival *free_one = NULL, *laid = NULL, *bad = NULL;
+    CHECK_EQ(parse_with(&b, ctx, "", &free_one), TW_OK);
+    CHECK_EQ(parse_with(&b, ctx, "D1: [\"OX, 2\"], D2: [\"OY, 2\"]", &laid), TW_OK);
+    const tw_core_table *before = table_of(ctx, free_one, NULL), *after = table_of(ctx, laid, NULL);
+    CHECK(after->row[0].cell[0]->compute_cycles > before->row[0].cell[0]->compute_cycles);
+    CHECK(after->row[0].cell[1]->cycles == before->row[0].cell[1]->cycles);
+    CHECK_EQ(parse_with(&b, ctx, "D1: [\"OX, 2\"], D3: [\"C, 4\"]", &bad), TW_ERR_INPUT);
+    CHECK(strstr(tw_context_message(ctx, tw_context_n_messages(ctx) - 1), "the array has no dimension 'D3'") !=
+          NULL);
+    tw_context_free(ctx);
+    tw_bench_free(&b);
+}
+
 /* ---- in our words ---- */
 
 /* What `print` writes of the files; the caller frees it. */

@@ -175,10 +175,10 @@ TEST(on_one_link_every_transfer_is_as_late_as_its_reader_or_the_next_one_allows)
                 next = latest;
             }
         /* The executions follow the slower of the two, the link or the array. */
-        int64_t pace = tw_max(mac, 2 * busy);
-        for (int k = 1; k < t.n; k++) CHECK_EQ(t.row[k].compute - t.row[k - 1].compute, pace);
+        int64_t period = tw_max(mac, 2 * busy);
+        for (int k = 1; k < t.n; k++) CHECK_EQ(t.row[k].compute - t.row[k - 1].compute, period);
         CHECK_EQ(sum->prologue, t.row[0].compute);
-        if (t.n > 1) CHECK_EQ(sum->period_num, pace * sum->period_den);
+        if (t.n > 1) CHECK_EQ(sum->period_num, period * sum->period_den);
         tw_context_free(ctx);
     }
 }

@@ -261,7 +261,7 @@ static void write_hold(const tw_plan *plan, int s, tw_json *j)
     tw_json_key_string(j, "slides", hold->slides ? tw_joint_slide_loop(plan, hold, group) : NULL);
     tw_json_key_int(j, "ahead_units", hold->ahead);
     tw_json_key_bool(j, "sums", hold->sums);
-    tw_json_key_bool(j, "resident", hold->stays || hold->from == TW_FROM_GROUP);
+    tw_json_key_bool(j, "resident", hold->resident || hold->from == TW_FROM_GROUP);
     tw_json_key_string(j, "from", from[hold->from]);
     tw_json_key_string(j, "mover", engine_name(plan, hold->engine));
     tw_json_key_string(j, "drain", engine_name(plan, hold->drain));

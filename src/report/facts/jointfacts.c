@@ -100,7 +100,7 @@ void tw_joint_kept_print(const tw_plan *plan, const tw_nest_hold *hold, int grou
     const tw_nest *nest = &plan->joint->program->nest[group];
     const tw_op *driver = nest->op[nest->n_ops - 1].op;
     int loop[TW_MAX_LOOPS], n = loops_of(nest, hold->depth, loop);
-    if (hold->stays || hold->from == TW_FROM_GROUP)
+    if (hold->resident || hold->from == TW_FROM_GROUP)
         tw_text_printf(out, "resident");
     else if (hold->slides)
         tw_text_printf(out, "slides along %s", tw_joint_slide_loop(plan, hold, group));

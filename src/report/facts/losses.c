@@ -383,7 +383,7 @@ static void climb_stream(ladder *l, const tw_op_plan *plan)
     if (t->first_wait >= 0)
         start = wait_of(p, t->first_wait / TW_MAX_OPERANDS, t->first_wait % TW_MAX_OPERANDS, TW_WAIT_DATA);
     start.kind = TW_LOSS_START;
-    climb_cycles(l, t->idle.lead, start);
+    climb_cycles(l, t->idle.startup, start);
     climb_cycles(l, t->idle.tail, (tw_loss){.kind = TW_LOSS_END});
     for (int m = 0; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
@@ -406,8 +406,8 @@ static void climb_rows(ladder *l, const tw_op_plan *plan)
     const tw_timeline *t = &plan->timeline;
     const tw_machine *machine = plan->program.machine;
     const tw_engine *engine = machine->engine;
-    int first = longest(t->lead_by, machine->n_engines), last = longest(t->tail_by, machine->n_engines);
-    climb_cycles(l, t->idle.lead,
+    int first = longest(t->startup_by, machine->n_engines), last = longest(t->tail_by, machine->n_engines);
+    climb_cycles(l, t->idle.startup,
                  (tw_loss){.kind = TW_LOSS_START, .why = TW_WAIT_ENGINE, .by = engine[first].name});
     climb_cycles(l, t->idle.tail, (tw_loss){.kind = TW_LOSS_END, .why = TW_WAIT_ENGINE, .by = engine[last].name});
     for (int e = 0; e < machine->n_engines; e++)
@@ -482,7 +482,7 @@ static void climb_groups(ladder *l, const tw_plan *plan, int engine)
     tw_loss start = {0};
     if (t->first_wait[engine] >= 0) start = wait_of_hold(plan, t->first_wait[engine], TW_WAIT_DATA);
     start.kind = TW_LOSS_START;
-    climb_cycles(l, t->idle[engine].lead, start);
+    climb_cycles(l, t->idle[engine].startup, start);
     climb_cycles(l, t->idle[engine].tail, (tw_loss){.kind = TW_LOSS_END});
     for (int s = 0; s < n; s++) {
         if (data[s] > 0) climb_cycles(l, data[s], wait_of_hold(plan, s, TW_WAIT_DATA));

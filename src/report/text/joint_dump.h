@@ -7,7 +7,7 @@
 
 /* Where every buffer lies. */
 void tw_joint_layout_print(const tw_plan *plan, tw_text *out);
-/* The stays of each group. */
+/* The holds of each group. */
 void tw_joint_program_print(const tw_plan *plan, tw_text *out);
 /* The sums; the commands follow. */
 void tw_joint_timeline_print(const tw_plan *plan, tw_text *out);

@@ -17,7 +17,7 @@ static bool are_one_pool(const tw_block_use *a, const tw_block_use *b)
     return a->slot >= 0 && b->slot >= 0 && strcmp(a->op, b->op) == 0 && strcmp(a->operand, b->operand) == 0;
 }
 
-/* The block at the peak from `i` on, n_lots: none. */
+/* The block at the peak from `i` on, n_blocks: none. */
 static int next_peak(const tw_placement_use *use, int i)
 {
     while (i < use->n_blocks && !use->block[i].at_peak) i++;
@@ -205,8 +205,8 @@ static tw_status print_nearest(const tw_group_why *group, tw_line *line, tw_aren
 static void print_file(const char *bytes, int indent, tw_line *line)
 {
     while (*bytes) {
-        size_t n = strcspn(bytes, "\n"), lead = strspn(bytes, " "), done = 0;
-        for (int at = indent; done < n; at = indent + (int)lead + 4) {
+        size_t n = strcspn(bytes, "\n"), margin = strspn(bytes, " "), done = 0;
+        for (int at = indent; done < n; at = indent + (int)margin + 4) {
             size_t room = (size_t)(line->columns - at), k = n - done;
             while (k > room && k > 1) {
                 do k--;

@@ -98,13 +98,24 @@ static tw_status allocate_layer(builder *b, const tw_zz_layer *whole, tw_cores_l
 
 /* ---- views ---- */
 
+/* Of the cores that an entry is about, the one whose array has the most axes: what lies over an axis that a core does not have is not about that core. */
+static const tw_hierarchy *widest_of(const tw_hda *hda, const tw_hda_entry *entry)
+{
+    const tw_hierarchy *widest = NULL;
+    for (int i = 0; entry && i < entry->n_cores; i++) {
+        const tw_hierarchy *m = hda->core[entry->core[i]].machine;
+        if (m && (!widest || m->n_axes > widest->n_axes)) widest = m;
+    }
+    return widest;
+}
+
 /* What lies over the array: the core's own dataflow before what the mapping says. */
 static tw_status read_entry(tw_zz_reader *r, const tw_hda_entry *entry, const tw_hda_core *core, tw_zz_entry *e)
 {
     *e = (tw_zz_entry){.name = entry ? entry->name : "", .loc = entry ? entry->loc : core->loc};
     tw_zz_default_links(e);
     if (entry && entry->node) TW_TRY(tw_zz_read_entry(r, entry->node, e));
-    if (core->dataflow && e->n_parts == 0) {
+    if (core->dataflow) {
         memcpy(e->part, core->dataflow->part, sizeof e->part);
         memcpy(e->given, core->dataflow->given, sizeof e->given);
         e->n_parts = core->dataflow->n_parts;
@@ -121,6 +132,7 @@ static tw_status entry_for(builder *b, tw_zz_reader *r, const tw_hda_entry *entr
     tw_zz_entry **slot = &b->entry[like * b->n_entries + at];
     if (!*slot) {
         TW_ALLOC(b->work.arena, *slot, 1);
+        r->widest = widest_of(b->hda, entry);
         TW_TRY(read_entry(r, entry, &b->hda->core[core], *slot));
     }
     *out = *slot;

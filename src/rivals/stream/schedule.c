@@ -31,6 +31,8 @@ typedef struct scheduler {
     double *idle; /* of each core: from when on */
     int n_wishes;
     wish *wish; /* of one tile */
+    int block_room;
+    tw_core_block *block;
 } scheduler;
 
 /* ---- wires ---- */
@@ -141,7 +143,32 @@ static double earliest(const scheduler *s, double from, double cycles)
 
 /* ---- running ---- */
 
-static tw_status add_claim(scheduler *s, claim c)
+static tw_status add_block(scheduler *s, const wish *w)
+{
+    tw_core_table *t = s->table;
+    const tw_rival_layer *tile = &s->cores->view[t->run[t->n_runs].core].layer[t->run[t->n_runs].layer];
+    const tw_einsum_operand *x = &tile->einsum->operand[w->operand];
+    if (t->n_blocks == s->block_room) {
+        tw_core_block *more;
+        TW_ALLOC(s->work.arena, more, 2 * s->block_room + 64);
+        if (t->n_blocks) memcpy(more, s->block, (size_t)t->n_blocks * sizeof *more);
+        s->block = more;
+        s->block_room = 2 * s->block_room + 64;
+    }
+    t->block = s->block;
+    s->block[t->n_blocks++] = (tw_core_block){.run = t->n_runs,
+                                              .operand = x->name,
+                                              .part = w->part,
+                                              .outwards = x->updated,
+                                              .link = w->wire / 2,
+                                              .link_bits = wire_bits(s->cores->hda, w->wire),
+                                              .bits_at_once = w->bits,
+                                              .bits = tw_cores_bits(tile, w->operand)};
+    return TW_OK;
+}
+
+/* Claims what a tile wishes for, unless another one that shares it does from the same time on. */
+static tw_status add_claim(scheduler *s, claim c, const wish *w)
 {
     for (int i = 0; i < s->n_claims; i++) {
         const claim *x = &s->claim[i];
@@ -157,7 +184,7 @@ static tw_status add_claim(scheduler *s, claim c)
         s->room = 2 * s->room + 64;
     }
     s->claim[s->n_claims++] = c;
-    return TW_OK;
+    return add_block(s, w);
 }
 
 static tw_status run_tile(scheduler *s, int layer, int core, int64_t t)
@@ -165,12 +192,14 @@ static tw_status run_tile(scheduler *s, int layer, int core, int64_t t)
     double cycles = s->table->row[layer].cell[core]->cycles;
     make_wishes(s, layer, core, t);
     double start = earliest(s, s->idle[core], cycles), end = start + cycles;
-    for (int i = 0; i < s->n_wishes; i++)
-        TW_TRY(add_claim(
-            s, (claim){s->wish[i].wire, start, end, s->wish[i].bits, layer, s->wish[i].operand, s->wish[i].part}));
+    s->run[s->table->n_runs] = (tw_core_run){layer, core, t, start, end};
+    for (int i = 0; i < s->n_wishes; i++) {
+        const wish *w = &s->wish[i];
+        TW_TRY(add_claim(s, (claim){w->wire, start, end, w->bits, layer, w->operand, w->part}, w));
+    }
+    s->table->n_runs++;
     s->idle[core] = end;
     s->column[core].busy += cycles;
-    s->run[s->table->n_runs++] = (tw_core_run){layer, core, start, end};
     s->table->makespan = fmax(s->table->makespan, end);
     s->table->energy_pj += s->table->row[layer].cell[core]->energy_pj;
     return TW_OK;
@@ -218,5 +247,6 @@ tw_status tw_cores_schedule(const tw_cores *cores, tw_work work, tw_core_table *
     table->run = s.run;
     table->core = s.column;
     for (int i = 0; i < cores->n_layers; i++) TW_TRY(run_layer(&s, i));
+    tw_cores_join(cores, table);
     return TW_OK;
 }

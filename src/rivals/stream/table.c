@@ -82,7 +82,12 @@ static tw_status add_rows(const counter *c, tw_core_table *out)
     TW_ALLOC(c->work.arena, row, c->cores->n_layers + 1);
     for (int i = 0; i < c->cores->n_layers; i++) {
         const tw_cores_layer *l = &c->cores->layer[i];
-        row[i] = (tw_core_row){.layer = l->whole->name, .n_tiles = l->n_tiles, .cell = cell_of(c, i, 0)};
+        row[i] = (tw_core_row){.layer = l->whole->name,
+                               .n_tiles = l->n_tiles,
+                               .n_dims = l->tile->n_dims,
+                               .dim = l->tile->dim,
+                               .extent = l->tile->extent,
+                               .cell = cell_of(c, i, 0)};
         TW_TRY(describe_parts(l, c->work.arena, &row[i].parts));
     }
     out->row = row;

@@ -14,5 +14,9 @@ TW_NODISCARD tw_status tw_cores_count(const tw_cores *cores, const tw_rival_sear
 TW_NODISCARD tw_status tw_cores_schedule(const tw_cores *cores, tw_work work, tw_core_table *table);
 /* The core that runs a tile of a layer: as the mapping says; where one core runs all of the layer and several may, the fastest. -1: none can. */
 int tw_cores_place(const tw_cores *cores, const tw_core_table *table, int layer, int64_t tile);
+/* Bits of an operand of a tile, padding included. */
+int64_t tw_cores_bits(const tw_rival_layer *tile, int operand);
+/* Adds how tiles depend on each other, and what is in the off-chip memory when all have run (edges.c). */
+void tw_cores_join(const tw_cores *cores, tw_core_table *table);
 void tw_core_table_print(const tw_core_table *table, tw_text *out);
 #endif

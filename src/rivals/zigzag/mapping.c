@@ -16,12 +16,20 @@ bool tw_zz_is_mapping(const tw_node *root)
     return false;
 }
 
-static int axis_called(tw_fields *f, const tw_hierarchy *m, const tw_node *node)
+static int find_axis(const tw_hierarchy *m, const char *name)
 {
     for (int a = 0; m && a < m->n_axes; a++)
-        if (strcmp(m->axis[a], node->key) == 0) return a;
-    TW_REFUSE(f, node->key_loc, "the array has no dimension '%s'", node->key);
+        if (strcmp(m->axis[a], name) == 0) return a;
     return -1;
+}
+
+/* -1: the array has no such dimension, which is refused unless another core that the entry is about has it. */
+static int axis_called(const tw_zz_reader *r, tw_fields *f, const tw_node *node)
+{
+    int axis = find_axis(r->machine, node->key);
+    if (axis < 0 && find_axis(r->widest, node->key) < 0)
+        TW_REFUSE(f, node->key_loc, "the array has no dimension '%s'", node->key);
+    return axis;
 }
 
 static bool whole_number(const char *text, int64_t *out)
@@ -66,7 +74,7 @@ static tw_status read_spatial(tw_zz_reader *r, tw_fields *f, const char *key, tw
         return TW_OK;
     }
     for (const tw_node *a = map->child; a; a = a->next) {
-        int axis = axis_called(f, r->machine, a);
+        int axis = axis_called(r, f, a);
         if (axis < 0) continue;
         e->given[axis] = true;
         if (a->kind != TW_LIST) TW_REFUSE(f, a->loc, "'%s' must be a list of loops such as 'K, 32'", a->key);
@@ -89,7 +97,7 @@ static void read_hints(tw_zz_reader *r, tw_fields *f, tw_zz_entry *e)
         bool known = false;
         for (int i = 0; i < r->machine->n_axes; i++) known |= strcmp(r->machine->axis[i], a->key) == 0;
         if (!known) continue; /* files that serve several arrays hint at more dimensions than this one has */
-        int axis = axis_called(f, r->machine, a);
+        int axis = axis_called(r, f, a);
         if (a->kind != TW_LIST) TW_REFUSE(f, a->loc, "'%s' must be a list of loops", a->key);
         for (const tw_node *d = a->kind == TW_LIST ? a->child : NULL; d; d = d->next)
             if (d->kind != TW_SCALAR || e->hint[axis].n == TW_ZZ_HINTS)

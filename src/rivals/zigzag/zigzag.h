@@ -93,6 +93,8 @@ typedef struct tw_zz_extra {
 typedef struct tw_zz_reader {
     tw_work work;
     tw_hierarchy *machine;
+    const tw_hierarchy *
+        widest; /* Stream: of the cores that an entry is about, the one with the most axes; NULL: there is one core */
     int (*listed)[TW_ZZ_OPERANDS];
     const tw_zz_mapping *mapping;
     int n_layers;

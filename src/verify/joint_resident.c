@@ -1,4 +1,4 @@
-/* src/verify/joint_stay.c - tensors that stay in a memory from the group that makes them to the last one that reads them.
+/* src/verify/joint_resident.c - tensors that stay in a memory from the group that makes them to the last one that reads them.
  *
  * Where it is made, the hold is the whole tensor in one buffer, filled part by part in one run that the group never ends. A group
  * that reads it has a hold of its own for it, which is never filled and shares slot and run:
@@ -92,13 +92,13 @@ static tw_status open_run(tw_joint_judge *j, tw_joint_hold *h)
     return TW_OK;
 }
 
-tw_status tw_joint_stay(tw_joint_judge *j, tw_joint_group *g, int h)
+tw_status tw_joint_hold_resident(tw_joint_judge *j, tw_joint_group *g, int h)
 {
     int home = j->tensor[g->hold[h].tensor].home;
     for (int i = h; home > 0; i = g->hold[i].parent) {
         g->hold[i].depth = 0;
         if (g->hold[i].memory == home) {
-            g->hold[i].stays = true;
+            g->hold[i].resident = true;
             g->hold[i].slots = 1;
             return open_run(j, &g->hold[i]);
         }
@@ -114,13 +114,13 @@ tw_status tw_joint_load(tw_joint_judge *j, tw_joint_group *g, int tensor)
 {
     for (int h = 0; h < g->n_holds; h++) {
         tw_joint_hold *hold = &g->hold[h];
-        if (hold->tensor != tensor || hold->parent >= 0 || hold->stays) continue;
+        if (hold->tensor != tensor || hold->parent >= 0 || hold->resident) continue;
         if (hold->memory != j->tensor[tensor].home) {
             tw_fault_set(&j->fault, "group '%s': '%s' comes to '%s' first, and should stay elsewhere", g->map->name,
                          j->in.model->tensor[tensor].name, j->in.platform->memory[hold->memory].name);
             return TW_OK;
         }
-        hold->stays = true;
+        hold->resident = true;
         hold->depth = 0;
         hold->slots = 1;
         return open_run(j, hold);
@@ -132,7 +132,7 @@ static tw_joint_hold *find_home(const tw_joint_judge *j, const tw_joint_group *b
 {
     for (int g = 0; g < before->number; g++)
         for (int h = 0; h < j->group[g].n_holds; h++)
-            if (j->group[g].hold[h].stays && j->group[g].hold[h].tensor == tensor) return &j->group[g].hold[h];
+            if (j->group[g].hold[h].resident && j->group[g].hold[h].tensor == tensor) return &j->group[g].hold[h];
     return NULL;
 }
 
