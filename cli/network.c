@@ -705,8 +705,8 @@ static const char *unfit_option(const net_session *s)
 {
     const cli_options *o = s->options;
     if (o->view == VIEW_INJECTION || o->view == VIEW_SYMBOLIC) return "--injection and --symbolic";
-    if (is_stage(s, "layout") || is_stage(s, "program") || is_stage(s, "timeline"))
-        return "--dump=layout, program and timeline";
+    if (is_stage(s, "layout") || is_stage(s, "program") || is_stage(s, "timeline") || is_stage(s, "verdict"))
+        return "--dump=layout, program, timeline and verdict";
     if (o->print.map) return "--map";
     if (o->search.pareto) return "--pareto";
     return o->lowering ? "--lowering-config" : NULL;

@@ -46,8 +46,8 @@ enum {
 /* ---- values ---- */
 
 /* Words of an option; the index of a word is its value. */
-static const char *const stage_words[] = {"model",    "machine", "mapping", "layout", "program",
-                                          "timeline", "graph",   "shapes",  "steps",  NULL};
+static const char *const stage_words[] = {"model",   "machine", "mapping", "layout", "program", "timeline",
+                                          "verdict", "graph",   "shapes",  "steps",  NULL};
 
 /* "all", "A-B" (both included) or "N" (the first N). */
 static void read_rows(const struct argp_state *state, const char *text, tw_print_options *print)
@@ -110,9 +110,8 @@ static const struct argp_option report_options[] = {
     {"rows", KEY_ROWS, "all|A-B|N", 0,
      "ticks or steps to show, in a full report; with --json rows are written only if asked for", 0},
     {"dump", KEY_DUMP, "STAGE", 0,
-     "print a stage instead: model, machine, mapping, layout, program or timeline; of a network graph, shapes, "
-     "steps "
-     "or model",
+     "print a stage instead: model, machine, mapping, layout, program, timeline or verdict; of a network graph, "
+     "shapes, steps or model",
      0},
     {"columns", KEY_COLUMNS, "N", 0, "width of the report, 60 to 400; default: the terminal's, or 80", 0},
     {"ascii", KEY_ASCII, 0, 0, "no box-drawing characters", 0},

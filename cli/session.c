@@ -457,6 +457,7 @@ static tw_status print_stdout(session *s, FILE *out)
     case MAPPING: return tw_mapping_print_to(s->ctx, s->mapping, s->model, s->machine, out);
     case NO_INPUT: break;
     }
+    if (o->dump && strcmp(o->dump, "verdict") == 0) return tw_plan_dump_verdict(s->ctx, s->plan, s->verdict, out);
     if (o->dump) return tw_plan_dump(s->ctx, s->plan, o->dump, out);
     if (o->json) return tw_plan_print_json(s->ctx, s->plan, s->verdict, &how, out);
     if (o->view != VIEW_NONE && !(o->quiet && o->folder)) return print_view(s, &how, out);

@@ -785,6 +785,10 @@ TW_API TW_NODISCARD tw_status tw_plan_plot(tw_context *ctx, const tw_plan *plan,
 TW_API TW_NODISCARD tw_status tw_plan_print_mapping(tw_context *ctx, const tw_plan *plan, FILE *out);
 /* One stage of the walk as stable text: "model", "machine", "mapping", "layout", "program", "timeline". */
 TW_API TW_NODISCARD tw_status tw_plan_dump(tw_context *ctx, const tw_plan *plan, const char *stage, FILE *out);
+/* The verdict on the plan, one entry per operator, as stable text: what was checked and executed, and the first fault. `verdict` may be
+ * NULL: nobody asked. */
+TW_API TW_NODISCARD tw_status tw_plan_dump_verdict(tw_context *ctx, const tw_plan *plan,
+                                                   const tw_verdict *const *verdict, FILE *out);
 
 /* ---- placement: where things lie, and why they do not fit; docs/whynot.md ---- */
 

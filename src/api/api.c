@@ -13,6 +13,7 @@
 #include "model/read.h"
 #include "plan/context.h"
 #include "plan/ends.h"
+#include "plan/execute.h"
 #include "plan/groupfacts.h"
 #include "plan/plan.h"
 #include "report/facts/hardware.h"
@@ -294,8 +295,11 @@ tw_status tw_plan_eval(tw_context *ctx, const tw_model *model, const tw_machine 
 {
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
+    const tw_plan *plan = NULL;
     tw_status status = tw_plan_build(tw_mapping_model(mapping, model), machine, mapping,
-                                     &(tw_origin){.advisor = &tw_advice}, &work, out);
+                                     &(tw_origin){.advisor = &tw_advice}, &work, &plan);
+    if (status == TW_OK) *out = plan;
+    if (status == TW_WRONG) status = tw_joint_tell_fault(plan, &work);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -695,6 +699,11 @@ tw_status tw_plan_dump(tw_context *ctx, const tw_plan *plan, const char *stage, 
     tw_status status = tw_report_dump(plan, stage, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
+}
+
+tw_status tw_plan_dump_verdict(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict, FILE *out)
+{
+    return tw_report_verdict(plan, verdict, &ctx->diag, out);
 }
 
 tw_status tw_plan_print_mapping(tw_context *ctx, const tw_plan *plan, FILE *out)

@@ -16,6 +16,24 @@ tw_verify_input tw_verify_input_of(const tw_program *p, const tw_op_map *next, t
     return in;
 }
 
+/* How the compute engine spends the time in which it executes nothing; of rows what stands between executions is one sum. */
+static tw_idle_claim idle_of(const tw_op_plan *plan)
+{
+    const tw_timeline *t = &plan->timeline;
+    tw_idle_claim c = {.startup = t->idle.startup,
+                       .tail = t->idle.tail,
+                       .unused = t->idle.unused,
+                       .late = t->idle.late,
+                       .contended = t->idle.contended};
+    for (int m = 0; m < TW_MAX_MEMORIES; m++)
+        for (int o = 0; o < TW_MAX_OPERANDS; o++) {
+            c.no_data += t->no_data[m][o];
+            c.no_credit += t->no_credit[m][o];
+        }
+    for (int e = 0; e < TW_MAX_ENGINES; e++) c.no_data += t->held_up[e];
+    return c;
+}
+
 tw_claims tw_claims_of(const tw_op_plan *plan)
 {
     return (tw_claims){.sum = plan->timeline.sum,
@@ -23,7 +41,10 @@ tw_claims tw_claims_of(const tw_op_plan *plan)
                        .memory = plan->memory,
                        .link = plan->link,
                        .pool = plan->timeline.pool[0],
-                       .search = plan->searched ? &plan->result : NULL};
+                       .search = plan->searched ? &plan->result : NULL,
+                       .has_compute = !plan->timeline.brief,
+                       .compute_engine = plan->program.machine->compute,
+                       .compute = idle_of(plan)};
 }
 
 /* The executor sees a timeline in the order of time: lockstep rows are, the commands of an async program are put so. */

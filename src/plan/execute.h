@@ -28,6 +28,9 @@ tw_row_sink tw_row_count_sink(tw_row_count *count);
 /* What the judge of groups says of the program; its faults live in `judges`. */
 TW_NODISCARD tw_status tw_joint_hear(const tw_plan *plan, const tw_verify_options *options, const tw_work *work,
                                      tw_arena *judges, tw_verdict *v);
+/* Of a plan whose program cannot go on (tw_plan_build_joint): what the verifier says of the part that ran, as a note. Returns TW_WRONG, or
+ * why there is no answer. */
+TW_NODISCARD tw_status tw_joint_tell_fault(const tw_plan *plan, const tw_work *work);
 
 /* Runs a plan with groups on given numbers, every command checked; *fault as below. */
 TW_NODISCARD tw_status tw_joint_execute(const tw_plan *plan, const tw_joint_given *given, tw_arena *scratch,

@@ -68,13 +68,14 @@ tw_status tw_plan_build_joint(const tw_model *model, const tw_machine *machine, 
     TW_ALLOC(work->arena, plan, 1);
     joint->search = search;
     TW_TRY(tw_joint_build(model, machine->platform, mapping, work, &joint->program));
-    TW_TRY(tw_joint_run(joint->program, NULL, work, &joint->timeline));
+    tw_status ran = tw_joint_run(joint->program, NULL, work, &joint->timeline);
+    if (ran != TW_OK && ran != TW_WRONG) return ran;
     *plan = (tw_plan){.joint = joint, .model = model, .machine = machine, .mapping = mapping};
     plan->sum = joint->timeline.sum;
     TW_TRY(describe_memories(joint, work->arena));
     TW_TRY(describe_ops(plan, joint, work->arena));
     *out = plan;
-    return TW_OK;
+    return ran;
 }
 
 /* ---- the verdict ---- */
@@ -93,6 +94,25 @@ static bool is_executed(const tw_plan *plan, const tw_verify_options *options)
         mib += (plan->joint->program->used[m] >> 20) * plan->joint->program->platform->memory[m].lanes *
                BYTES_PER_UNIT;
     return mib < MOST_MIB;
+}
+
+/* What is said of each engine's time without executions. */
+static tw_status claim_idle(const tw_plan *plan, tw_arena *arena, tw_claims *out)
+{
+    const tw_joint_timeline *t = &plan->joint->timeline;
+    int n = plan->joint->program->platform->n_engines, n_holds = plan->joint->program->n_holds;
+    tw_idle_claim *idle;
+    TW_ALLOC(arena, idle, n + 1);
+    for (int e = 0; e < n; e++) {
+        const tw_idle *is = &t->idle[e];
+        idle[e] = (tw_idle_claim){is->startup, is->tail, is->unused, is->late, is->contended, 0, 0};
+        for (int h = 0; h < n_holds; h++) {
+            idle[e].no_data += t->no_data[(int64_t)e * n_holds + h];
+            idle[e].no_credit += t->no_credit[(int64_t)e * n_holds + h];
+        }
+    }
+    out->idle = idle;
+    return TW_OK;
 }
 
 /* What is said of operators and of what groups hold. */
@@ -120,7 +140,7 @@ static tw_status claim_parts(const tw_plan *plan, tw_arena *arena, tw_claims *ou
     out->op_time = op;
     out->hold = hold;
     out->group_fj = timeline->group_fj;
-    return TW_OK;
+    return claim_idle(plan, arena, out);
 }
 
 /* What the plan says of itself. */
@@ -177,7 +197,8 @@ tw_status tw_joint_hear(const tw_plan *plan, const tw_verify_options *options, c
     tw_row_fanout_add(&fanout, tw_row_count_sink(&count));
     tw_row_fanout_add(&fanout, tw_joint_judge_sink(judge));
     tw_row_sink sink = tw_row_fanout_sink(&fanout);
-    TW_TRY(tw_joint_run(program, &sink, &(tw_work){judges, work->scratch, work->diag}, &ignored));
+    tw_status ran = tw_joint_run(program, &sink, &(tw_work){judges, work->scratch, work->diag}, &ignored);
+    if (ran != TW_OK && ran != TW_WRONG) return ran;
     const char *fault, *who;
     TW_TRY(tw_joint_judge_finish(judge, &fault, &who, &v->elements));
     v->first_fault = fault;
@@ -186,6 +207,21 @@ tw_status tw_joint_hear(const tw_plan *plan, const tw_verify_options *options, c
     v->equal = v->executed && !fault;
     v->reference = who;
     return TW_OK;
+}
+
+tw_status tw_joint_tell_fault(const tw_plan *plan, const tw_work *work)
+{
+    const tw_verify_options options = {.max_macs = 1}; /* checked, not executed */
+    tw_diag quiet = tw_diag_quiet(work->diag);
+    tw_verdict verdict = {0};
+    tw_arena *judges = tw_arena_new();
+    if (!judges) return TW_ERR_NOMEM;
+    tw_status status =
+        tw_joint_hear(plan, &options, &(tw_work){work->arena, work->scratch, &quiet}, judges, &verdict);
+    if (status == TW_OK && verdict.first_fault)
+        tw_diag_note(work->diag, plan->mapping->group[0].loc, "the verifier says: %s", verdict.first_fault);
+    tw_arena_free(judges);
+    return status == TW_OK ? TW_WRONG : status;
 }
 
 static tw_status execute(const tw_plan *plan, const tw_joint_given *given, const tw_work *work, const char **fault)

@@ -118,7 +118,8 @@ typedef struct tw_origin {
 /* Lays out, programs and times the mapping of every operator; `origin` NULL: a given mapping, and nobody is asked. */
 TW_NODISCARD tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
                                      const tw_origin *origin, const tw_work *work, const tw_plan **out);
-/* The same for a mapping with groups: in joint.c. */
+/* The same for a mapping with groups: in joint.c. TW_WRONG when the program that was made of it cannot go on; the plan is written then, too,
+ * with the commands that ran, for tw_joint_tell_fault. */
 TW_NODISCARD tw_status tw_plan_build_joint(const tw_model *model, const tw_machine *machine,
                                            const tw_mapping *mapping, const tw_joint_search *search,
                                            const tw_work *work, const tw_plan **out);

@@ -210,8 +210,7 @@ static int bringer(const tw_nest *nest, int k, int operand, int from, int i)
         int link[TW_MAX_HOPS];
         int n = tw_platform_find_route(nest->platform, (tw_memory_list){1, &source},
                                        (tw_memory_list){1, &memory[i]}, nest->op[k].op, operand, link);
-        assert(n == 1); /* come_over went all the way but the last link */
-        return n == 1 ? link[0] : -1;
+        return n == 1 ? link[0] : -1; /* come_over went all the way but the last link */
     }
     ends[0] = i > 0 ? own[i - 1] : 0;
     ends[1] = own[i];
@@ -408,9 +407,10 @@ static tw_status open_resident(builder *b, int k, int operand, int home)
     nest->hold[s].slots = 0;
     if (first < n) return come_in(b, k, operand, s, first + 1);
     route r;
-    bool is = find_route(nest, (tw_memory_list){1, &home}, k, operand, &r);
-    assert(is); /* the mapping was checked */
-    return is ? come_over(b, k, operand, s, &r) : TW_INFEASIBLE;
+    if (find_route(nest, (tw_memory_list){1, &home}, k, operand, &r)) return come_over(b, k, operand, s, &r);
+    return tw_diag_infeasible(b->diag, nest->map->loc, "'%s' is in '%s', from where no link leads to '%s'",
+                              tensor_name(nest, nest->op[k].op->operand[operand].tensor), memory_name(nest, home),
+                              nest->op[k].op->name);
 }
 
 /* Whether the tensor is an input of the model, and no group before this one reads it. */

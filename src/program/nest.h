@@ -141,6 +141,6 @@ typedef struct tw_nest_cursor tw_nest_cursor;
 tw_nest_cursor *tw_nest_cursor_new(const tw_joint *joint, int group, tw_arena *arena);
 /* The commands of the next step, without their times: *out is good until the next call. Returns how many, 0 at the end, -1
  * when out of memory, -2 when more holds end with one command than it can give back, -3 when rows of a window that slides are asked for
- * in a step in which nobody reads them. */
+ * in a step in which nobody reads them, -4 when a hold has no buffer to take or to give back: the nest was built wrongly. */
 int tw_nest_cursor_next(tw_nest_cursor *cursor, tw_event **out);
 #endif

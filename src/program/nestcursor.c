@@ -41,6 +41,7 @@ struct tw_nest_cursor {
     int last_exec; /* the last execution of the step */
     bool crowded;  /* more holds end with one command than it can give back */
     bool skipped;  /* nobody read what is new in a window that slides       */
+    bool wrong;    /* a hold has no buffer to take, or none to give back    */
 };
 
 static tw_status init(tw_nest_cursor *c)
@@ -78,7 +79,8 @@ tw_nest_cursor *tw_nest_cursor_new(const tw_joint *joint, int group, tw_arena *a
 static int32_t take(tw_nest_cursor *c, int s, tw_instr *in)
 {
     slot_ring *ring = &c->ring[s];
-    assert(ring->n_free > 0);
+    c->wrong |= ring->n_free <= 0;
+    if (c->wrong) return -1;
     int32_t buffer = ring->slot[ring->head];
     if (c->nest->hold[s].slides) {
         in->continues = c->now.slide[s].continues ? c->held[s].before : -1;
@@ -94,7 +96,8 @@ static void give(tw_nest_cursor *c, int s, tw_instr *in)
 {
     slot_ring *ring = &c->ring[s];
     int32_t tail = ring->head + ring->n_free;
-    assert(in->n_gives < TW_MAX_GIVES && c->held[s].buffer >= 0);
+    c->wrong |= in->n_gives == TW_MAX_GIVES || c->held[s].buffer < 0 || ring->n_free >= tw_max(1, ring->n);
+    if (c->wrong) return;
     in->gives[in->n_gives++] = c->held[s].buffer;
     if (ring->n > 0) ring->slot[tail >= ring->n ? tail - ring->n : tail] = c->held[s].buffer;
     ring->n_free++;
@@ -559,7 +562,7 @@ int tw_nest_cursor_next(tw_nest_cursor *c, tw_event **out)
 {
     c->n = 0;
     while (!c->now.done && c->n == 0)
-        if (!run_step(c)) return c->crowded ? -2 : c->skipped ? -3 : -1;
+        if (!run_step(c) || c->wrong) return c->wrong ? -4 : c->crowded ? -2 : c->skipped ? -3 : -1;
     *out = c->out;
     return c->n;
 }

@@ -18,13 +18,12 @@ static bool are_parts(const tw_nest *a, const tw_nest *b)
     return a->map->n_parts > 0 && b->map->n_parts > 0 && a->op[a->n_ops - 1].op == b->op[b->n_ops - 1].op;
 }
 
-/* Where a resident tensor is made to stay. */
+/* The hold of the group that makes a resident tensor; NULL: none does, which checks of mappings and the verifier object to. */
 static tw_nest_hold *find_home(const tw_joint *joint, tw_nest *nest, int tensor)
 {
     for (int g = 0; g < joint->n_nests; g++)
         for (int s = 0; s < nest[g].n_holds; s++)
             if (nest[g].hold[s].tensor == tensor && nest[g].hold[s].resident) return &nest[g].hold[s];
-    assert(false); /* the mapping was checked */
     return NULL;
 }
 
@@ -36,9 +35,11 @@ void tw_joint_live(tw_joint *joint, tw_nest *nest)
     }
     joint->n_ranks = nest[joint->n_nests - 1].rank + 1;
     for (int g = 0; g < joint->n_nests; g++)
-        for (int s = 0; s < nest[g].n_holds; s++)
-            if (nest[g].hold[s].from == TW_FROM_GROUP)
-                find_home(joint, nest, nest[g].hold[s].tensor)->until = nest[g].rank;
+        for (int s = 0; s < nest[g].n_holds; s++) {
+            if (nest[g].hold[s].from != TW_FROM_GROUP) continue;
+            tw_nest_hold *home = find_home(joint, nest, nest[g].hold[s].tensor);
+            if (home) home->until = nest[g].rank;
+        }
 }
 
 void tw_joint_settle_residents(const tw_joint *joint, tw_nest *nest)
@@ -48,6 +49,7 @@ void tw_joint_settle_residents(const tw_joint *joint, tw_nest *nest)
             tw_nest_hold *hold = &nest[g].hold[s];
             if (hold->from != TW_FROM_GROUP) continue;
             const tw_nest_hold *home = find_home(joint, nest, hold->tensor);
+            if (!home) continue;
             hold->first = home->first;
             hold->size = home->size;
         }

@@ -34,6 +34,8 @@ tw_status tw_report_symbolic(const tw_plan *plan, const tw_print_options *option
 tw_status tw_report_needs_async(const tw_machine *machine, const char *what, tw_diag *diag);
 /* One stage as stable text; TW_ERR_INPUT for an unknown name. */
 tw_status tw_report_dump(const tw_plan *plan, const char *stage, tw_arena *scratch, tw_diag *diag, FILE *out);
+/* The verdict on each operator or, of groups, on the plan; `verdict` may be NULL. */
+tw_status tw_report_verdict(const tw_plan *plan, const tw_verdict *const *verdict, tw_diag *diag, FILE *out);
 /* What an action of a row points to, beside the row itself. */
 typedef struct tw_action_tables {
     int source[TW_MAX_OPERANDS];

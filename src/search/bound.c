@@ -68,6 +68,42 @@ static int64_t movement_cycles(const tw_view *v, int m)
 
 static bool raise_traffic(tw_view *v, int m, tw_traffic_bound *all, int64_t *energy);
 
+/* Units of each tile of the operand in memory m if all of them have as many, and each comes, or goes, by a command of its own; 0: not so, or
+ * not known. */
+static int64_t even_units(const tw_view *v, int m, int o)
+{
+    const tw_space *s = v->s;
+    const tw_memory *memory = &s->machine->memory[m];
+    int t = v->f->grain[m];
+    if (s->rules->nests || v->skips || s->slides[m][o] || (s->clipped >> o & 1)) return 0;
+    if (memory->whole && (memory->keeps & tw_role_of(s->op, o))) return 0;
+    if (o == tw_op_output(s->op) && s->partial_units != s->elem_units[o]) return 0;
+    for (unsigned rest = s->loops[o]; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        int64_t size = v->lo[t][l];
+        if (size != v->hi[t][l] || v->small[t][l] != size || s->op->loop[l].extent % size != 0) return 0;
+    }
+    return v->lo_units[t][o];
+}
+
+/* What the commands that carry an operand into or out of memory m take, apart from those of others. */
+static void add_apart(const tw_view *v, int m, int o, tw_load l, tw_traffic_bound *all)
+{
+    int e = v->s->mover[m][o];
+    const tw_engine *engine = &v->s->machine->engine[e];
+    int64_t cycles, units = even_units(v, m, o), each = units > 0 ? tw_busy_of(engine, 1, units) : 0;
+    if (engine->joins || tw_cost_grain(&engine->cost, &cycles) == 0) return; /* others round up in other ways */
+    bool first = all->apart[e] == 0;
+    all->apart[e] =
+        tw_sat_add(all->apart[e], tw_max(tw_busy_of(engine, l.transfers, l.units), tw_sat_mul(each, l.transfers)));
+    if (units == 0 || (!first && all->tile[e] == 0)) {
+        all->tile[e] = all->tile_busy[e] = 0;
+    } else if (first || (double)each * (double)all->tile[e] < (double)all->tile_busy[e] * (double)units) {
+        all->tile[e] = units;
+        all->tile_busy[e] = each;
+    }
+}
+
 static bool add_traffic(tw_view *v, tw_traffic_bound *all)
 {
     const tw_space *s = v->s;
@@ -83,6 +119,7 @@ static bool add_traffic(tw_view *v, tw_traffic_bound *all)
             bool joins = s->machine->engine[e].joins && o < tw_op_output(s->op);
             all->commands[e] =
                 joins ? tw_max(all->commands[e], l.transfers) : tw_sat_add(all->commands[e], l.transfers);
+            add_apart(v, m, o, l, all);
             cost->crossed[m] = tw_sat_add(cost->crossed[m], l.units);
             int64_t both = s->machine->memory[s->outside[m][o]].energy_fj + s->machine->memory[m].energy_fj;
             least_both = tw_min(least_both, both);
@@ -141,7 +178,7 @@ static bool raise_traffic(tw_view *v, int m, tw_traffic_bound *all, int64_t *ene
 void tw_part_least(const tw_space *s, const tw_part *p, tw_part_bounds *out)
 {
     tw_view v;
-    tw_traffic_bound all = {{0}, {0}};
+    tw_traffic_bound all = {0};
     *out = (tw_part_bounds){.cycles_by = TW_BOUND_COMPUTE, .cycles_at = -1};
     tw_view_of(s, p, out, &v);
     out->feasible = fits(&v);

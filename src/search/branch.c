@@ -1468,7 +1468,8 @@ static tw_status run_late(branch *b)
     const bool first = b->goals->n_limits == 0;
     const int64_t most =
         b->options->patience > 0 ? DIVIDED_WORK / 2 : DIVIDED_WORK; /* less where somebody is in a hurry */
-    const int64_t estimates = first ? most : is_divided(b) ? most / 2 : TIES_WORK;
+    const int64_t given = b->options->budget > 0 ? b->options->budget : INT64_MAX; /* no more than was asked for */
+    const int64_t estimates = tw_min(given, first ? most : is_divided(b) ? most / 2 : TIES_WORK);
     atomic_store(&b->winner, TASKS);
     b->divides = true;
     if (b->total < NO_BUDGET) b->total = b->out->work + estimates;
@@ -1476,7 +1477,7 @@ static tw_status run_late(branch *b)
     be_patient(b);
     bool known = b->start && !b->foreign; /* then an earlier search has made these */
     if (is_timed(b) && !known) TW_TRY(run_divided(b));
-    if (b->total < NO_BUDGET) b->total = b->out->work + (first ? LATE_WORK : TIES_WORK);
+    if (b->total < NO_BUDGET) b->total = b->out->work + tw_min(given, first ? LATE_WORK : TIES_WORK);
     be_patient(b);
     while (b->budget > 0 && !is_over(b) && !is_near(b)) {
         tw_status status = fill_round(b);

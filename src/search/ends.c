@@ -93,11 +93,15 @@ int64_t tw_ends_drain(const tw_view *v, const tw_ends *ends, const int64_t (*uni
     return way_in(v, output, &ends->way[output], 0, ends->way[output].n, units);
 }
 
-/* The least that one execution takes. */
+/* The least that one execution takes: on an array it passes over all points of the loops that do not lie over it. */
 static int64_t one_exec(const tw_view *v)
 {
     const tw_engine *mac = &v->s->machine->engine[v->s->machine->compute];
-    return mac->cost.kind == TW_COST_KERNEL ? tw_busy_of(mac, 1, 1) : tw_cost_cycles(&mac->cost, 1);
+    int64_t passes = 1;
+    if (mac->cost.kind == TW_COST_KERNEL) return tw_busy_of(mac, 1, 1);
+    for (int l = 0; l < v->s->op->n_loops && mac->cost.kind == TW_COST_ARRAY && !v->skips; l++)
+        if (v->f->over.dim[l] == 0) passes = tw_sat_mul(passes, v->small[v->f->n_tiled - 1][l]);
+    return tw_cost_cycles(&mac->cost, passes);
 }
 
 /* Points of the loops over dimension d that a tile has at least where the dimension takes W passes, as few as can be. Of any, as the
@@ -304,6 +308,16 @@ static int64_t refilling(const tw_view *v)
     return most;
 }
 
+/* Cycles in which all units of mover e are busy together. */
+static int64_t busy_moving(const tw_view *v, const tw_traffic_bound *all, int e)
+{
+    const tw_engine *engine = &v->s->machine->engine[e];
+    int64_t busy = tw_max(tw_busy_of(engine, all->commands[e], all->units[e]), all->apart[e]);
+    if (all->tile[e] > 0 && all->units[e] < INT64_MAX / tw_max(1, all->tile_busy[e]))
+        busy = tw_max(busy, tw_cdiv(all->units[e] * all->tile_busy[e], all->tile[e]));
+    return busy;
+}
+
 /* Cycles of a program in which mover e carries that much. `first` is what movers carry first, of each operand. */
 static int64_t link_cycles(const tw_view *v, const tw_ends *ends, const int64_t (*first)[TW_MAX_OPERANDS],
                            const tw_traffic_bound *all, int e)
@@ -312,7 +326,7 @@ static int64_t link_cycles(const tw_view *v, const tw_ends *ends, const int64_t 
     const tw_engine *engine = &s->machine->engine[e];
     const int output = tw_op_output(s->op);
     const tw_route *way = ends->way, *out = &way[output];
-    int64_t busy = tw_cdiv(tw_busy_of(engine, all->commands[e], all->units[e]), engine->count);
+    int64_t busy = tw_cdiv(busy_moving(v, all, e), engine->count);
     busy = tw_max(busy, tw_cdiv(arranged_cycles(s, engine), engine->count));
     busy = tw_max(busy, tw_cdiv(tw_shapes_busy(v, e, all), engine->count));
     busy = tw_sat_add(busy, tw_sat_add(rim_cycles(s, engine), launch_of(s)));

@@ -37,5 +37,11 @@ tw_tiles tw_tiles_of(tw_split split);
 
 /* layout_bound.c: passes over the array of all tiles of a part, at least; exact when all are chosen, 0: nothing is known. */
 int64_t tw_layout_least(const tw_space *space, const tw_part *part);
+/* Passes of all tiles, at least, where one level cuts and the largest tile is so long along the loops of tw_space.laid_loop, none above
+ * TW_LAID_LONGEST; only where these are remembered. */
+int64_t tw_layout_at(const tw_space *space, int64_t a, int64_t b, int64_t c);
+/* Sums that have room in the innermost memory of the output, at most; INT64_MAX: any number, or a tile may have fewer than points of the
+ * loops over the array. */
+int64_t tw_layout_room(const tw_space *space);
 TW_NODISCARD tw_status tw_layout_open_bounds(tw_space *space, int64_t n_tiles, tw_arena *arena);
 #endif

@@ -1,9 +1,11 @@
 /* src/search/layout_bound.c - the fewest passes over an array of all tiles of a part, where loops may be divided.
  *
  * Of the loops over the array let a be the longest, and b and c the others, two at most. The tiles are those of a cut of a times a cut
- * of b times a cut of c. For given cuts of b and c the passes of tiles with x points of a are a sum over the kinds of tiles,
- * and the whole loop takes no fewer than its best length does for each of its points. So the least is known for every longest tile of a and
- * every largest tile of b and c: the least over all cuts of them that have such tiles, and a range of sizes has the least of its sizes.
+ * of b times a cut of c. For given cuts of b and c the passes of tiles with x points of a are a sum over the kinds of tiles.
+ * Where one level cuts, a has tiles of one size and a rest, or tiles that differ by one: the least is a sum for each size, and a range of
+ * sizes has the least of its sizes. 25 channels and 10 positions have no layout of one pass, 24 have: tiles of 25 are not tiles of 24.
+ * Where several levels cut, the whole loop takes no fewer passes than its best length does for each of its points. So the least is
+ * known for every longest tile of a and every largest tile of b and c: the least over all cuts of them that have such tiles.
  *
  * The largest tile has its sums in the innermost memory of the output: long tiles along b and c leave room for short ones along a. That is
  * what tells 49 positions of 18 channels, 86 % of four passes, from 4 of 256, which would be all of them. */
@@ -120,17 +122,23 @@ static uint32_t passes_with(const tw_space *s, int64_t x, const cuts *b, const c
     return all < UINT32_MAX / 2 ? (uint32_t)all : 0;
 }
 
-/* Passes of all tiles, at least, the longest being up to `most` along a, and so long along b and c; 0: not known. */
-static int64_t least_of(const tw_space *s, int64_t most, int64_t b, int64_t c, bool levels)
+/* Where what is remembered begins of tiles so long along b and c. */
+static int64_t row_of(const tw_space *s, int64_t b, int64_t c, bool levels)
 {
-    int64_t room = 1 + tw_min(extent_of(s, 0), TW_LAID_LONGEST), x = most;
-    int64_t row = (((int64_t)levels * extent_of(s, 1) + b - 1) * extent_of(s, 2) + c - 1) * room;
+    int64_t room = 1 + tw_min(extent_of(s, 0), TW_LAID_LONGEST);
+    return (((int64_t)levels * extent_of(s, 1) + b - 1) * extent_of(s, 2) + c - 1) * room;
+}
+
+/* Passes of all tiles, at least, the longest being up to `most` along a, and so long along b and c; several levels cut. 0: not known. */
+static int64_t least_up_to(const tw_space *s, int64_t most, int64_t b, int64_t c)
+{
+    int64_t x = most, row = row_of(s, b, c, true);
     cuts of_b, of_c;
     while (x > 0 && atomic_load_explicit(&s->laid_least[row + x], memory_order_relaxed) == 0) x--;
     uint32_t least = x > 0 ? atomic_load_explicit(&s->laid_least[row + x], memory_order_relaxed) : UINT32_MAX;
     if (x == most) return least - 1;
-    list_cuts(extent_of(s, 1), b, levels, &of_b);
-    list_cuts(extent_of(s, 2), c, levels, &of_c);
+    list_cuts(extent_of(s, 1), b, true, &of_b);
+    list_cuts(extent_of(s, 2), c, true, &of_c);
     while (x++ < most) { /* what is known is one more, so that 0 is not */
         least = (uint32_t)tw_min(least, 1 + passes_with(s, x, &of_b, &of_c));
         atomic_store_explicit(&s->laid_least[row + x], least, memory_order_relaxed);
@@ -138,10 +146,50 @@ static int64_t least_of(const tw_space *s, int64_t most, int64_t b, int64_t c, b
     return least - 1;
 }
 
+/* The same where one level cuts, of tiles that are x long along a. */
+static uint32_t least_at(const tw_space *s, int64_t x, const cuts *b, const cuts *c)
+{
+    cuts a;
+    double best = INFINITY;
+    list_cuts(extent_of(s, 0), x, false, &a);
+    for (int i = 0; i < b->n; i++)
+        for (int k = 0; k < c->n; k++)
+            for (int j = 0; j < a.n; j++) {
+                double sum = 0;
+                for (int n = 0; n < a.of[j].n; n++)
+                    sum += a.of[j].count[n] * (double)a.of[j].len[n] *
+                           passes_of_cuts(s, a.of[j].len[n], &b->of[i], &c->of[k]);
+                best = fmin(best, sum);
+            }
+    double all = ceil(best - 1e-3); /* a whole number, but for rounding */
+    return all < UINT32_MAX / 2 ? (uint32_t)all : 0;
+}
+
+/* The least of all sizes in a range of a. */
+static int64_t least_within(const tw_space *s, int64_t lo, int64_t hi, int64_t b, int64_t c)
+{
+    int64_t row = row_of(s, b, c, false), least = INT64_MAX;
+    cuts of_b = {0}, of_c = {0};
+    for (int64_t x = lo; x <= hi; x++) {
+        int64_t known = atomic_load_explicit(&s->laid_least[row + x], memory_order_relaxed);
+        if (known == 0) { /* what is known is one more, so that 0 is not */
+            if (of_b.n == 0) {
+                list_cuts(extent_of(s, 1), b, false, &of_b);
+                list_cuts(extent_of(s, 2), c, false, &of_c);
+            }
+            known = 1 + least_at(s, x, &of_b, &of_c);
+            atomic_store_explicit(&s->laid_least[row + x], (uint32_t)known, memory_order_relaxed);
+        }
+        least = tw_min(least, known);
+    }
+    return least - 1;
+}
+
 /* ---- parts ---- */
 
-/* Sums that have room in the innermost memory of the output, at most; INT64_MAX: any number, or a tile may have fewer than points of these loops. */
-static int64_t room_for_sums(const tw_space *s)
+int64_t tw_layout_at(const tw_space *s, int64_t a, int64_t b, int64_t c) { return least_within(s, a, a, b, c); }
+
+int64_t tw_layout_room(const tw_space *s)
 {
     int output = tw_op_output(s->op);
     const tw_memory *memory = &s->machine->memory[tw_path_innermost(s->path[output])];
@@ -169,13 +217,13 @@ static int64_t least_of_ranges(const tw_space *s, const tw_part *p)
 {
     bool levels = s->frame[p->frame].n_tiled > 1;
     tw_range a = range_of(s, p, 0), b = range_of(s, p, 1), c = range_of(s, p, 2);
-    int64_t room = room_for_sums(s), least = INT64_MAX;
+    int64_t room = tw_layout_room(s), least = INT64_MAX;
     for (int64_t y = b.lo; y <= b.hi; y++)
         for (int64_t z = c.lo; z <= c.hi; z++) {
             int64_t most = tw_min(a.hi, room / (y * z));
             if (most < a.lo) continue; /* which does not fit */
             if (most > TW_LAID_LONGEST) return 0;
-            least = tw_min(least, least_of(s, most, y, z, levels));
+            least = tw_min(least, levels ? least_up_to(s, most, y, z) : least_within(s, a.lo, most, y, z));
         }
     return least == INT64_MAX ? 0 : least;
 }

@@ -1,6 +1,7 @@
 /* src/search/shortlist.c - see shortlist.h. */
 #include "search/shortlist.h"
 
+#include "search/fills.h"
 #include "search/kernels.h"
 #include "search/layout.h"
 #include "search/queue.h"
@@ -23,6 +24,7 @@ enum {
     FEW_LOOKS = 5000,    /* so many                                               */
     WEIGH_WORK = 20,     /* of weighing a nest                                    */
     LAY_WORK = 50,       /* of laying tiles over an array, in looks               */
+    MOST_FILLS = 256,    /* tiles that fill it well                               */
     PLAY_SHARE = 4,      /* so many steps of a queue are a piece of work          */
     MOST_PLACES = TW_SHORTLIST_LEVELS * TW_MAX_LOOPS,
 };
@@ -43,6 +45,7 @@ typedef struct nest_search {
     int64_t sizes[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS][MOST_SIZES]; /* of each level, falling */
     tw_candidate candidate;                                       /* at hand */
     /* of its sizes */
+    int64_t laid; /* passes, where loops may be divided; 0: not known yet */
     int64_t compute, execs;
     int64_t trips[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS];
     int64_t units[TW_SHORTLIST_LEVELS][TW_MAX_OPERANDS]; /* of a buffer                        */
@@ -640,6 +643,17 @@ static bool is_cut_alike(const tw_space *s, const tw_candidate *a, const tw_cand
            memcmp(a->size, b->size, sizeof a->size) == 0;
 }
 
+/* Whether loops may be divided and tiles are the same along those that lie over the array: estimates of such tiles err alike, so that others
+ * are worth more. */
+static bool is_filled_alike(const tw_space *s, const tw_candidate *a, const tw_candidate *b)
+{
+    int t = s->frame[a->frame].n_tiled - 1;
+    if (a->frame != b->frame || !s->frame[a->frame].joined) return false;
+    for (int i = 0; i < s->n_laid; i++)
+        if (a->size[t][s->laid_loop[i]] != b->size[t][s->laid_loop[i]]) return false;
+    return true;
+}
+
 /* Whether two candidates that are cut alike are one nest. */
 static bool is_same_nest(const tw_space *s, const tw_candidate *a, const tw_candidate *b)
 {
@@ -666,7 +680,7 @@ static void serve(const tw_space *s, tw_shortlist *shortlist, const tw_candidate
     if (is_tried(s, shortlist, candidate)) return;
     for (int i = 0; i < n; i++) { /* one of each choice of sizes */
         tw_candidate *d = &shortlist->candidate[i];
-        if (!is_cut_alike(s, d, candidate)) continue;
+        if (!is_cut_alike(s, d, candidate) && !is_filled_alike(s, d, candidate)) continue;
         if (!is_lighter(candidate, d)) return;
         memmove(d, d + 1, (size_t)(n - i - 1) * sizeof *d);
         n--;
@@ -1068,7 +1082,8 @@ static int64_t block_passes(const nest_search *c)
 static int64_t laid_passes(const nest_search *c, bool chosen)
 {
     unsigned rests;
-    int64_t laid = chosen ? tw_layout_of_sizes(c->s, c->candidate.size[c->f->n_tiled - 1], &rests) : 0;
+    int64_t laid = c->laid;
+    if (laid == 0 && chosen) laid = tw_layout_of_sizes(c->s, c->candidate.size[c->f->n_tiled - 1], &rests);
     return laid > 0 ? laid : passes_over(c, c->f->loops[0], 1, c->f->size[0]);
 }
 
@@ -1121,7 +1136,10 @@ static void choose_inner(nest_search *c, int l)
     measure_level(c, t);
     if (!is_wanted(c, compute_of(c, false), 0, &least) || !level_fits(c, t)) return;
     c->compute = compute_of(c, true);
-    if (c->f->joined) c->looks_left -= LAY_WORK, c->shortlist->n_looked += LAY_WORK;
+    if (c->f->joined && c->laid == 0) {
+        c->looks_left -= LAY_WORK;
+        c->shortlist->n_looked += LAY_WORK;
+    }
     if (!is_wanted(c, c->compute, 0, &least)) return;
     if (t == 0) {
         int64_t moved = least_moved(c, 0, ends_of(c), &least);
@@ -1217,6 +1235,103 @@ static bool may_slide(const tw_space *s)
 
 int64_t tw_shortlist_work(const tw_shortlist *shortlist) { return weighed_of(shortlist) + played_of(shortlist); }
 
+static int compare_fills(const void *a, const void *b)
+{
+    const tw_fill *x = a, *y = b;
+    if (x->cycles != y->cycles) return x->cycles < y->cycles ? -1 : 1;
+    return memcmp(x->size, y->size, sizeof x->size);
+}
+
+/* Puts tiles that fill the array well into the order of what bounds know of them, movers included; returns how many may be wanted. */
+static int weigh_fills(nest_search *c, tw_fill *fill, int n)
+{
+    enum { BOUND_WORK = 30 };
+    const tw_space *s = c->s;
+    int n_left = 0;
+    bool empty;
+    tw_part *part = tw_part_of_frame(s, c->candidate.frame, &empty);
+    for (int i = 0; i < n && part && !empty && c->looks_left > 0; i++) {
+        tw_part_bounds least;
+        bool allowed = true;
+        for (int k = 0; k < s->n_laid; k++) {
+            int l = s->laid_loop[k];
+            allowed = allowed && is_allowed(c, c->f->n_tiled - 1, l, fill[i].size[k]);
+            part->var[tw_var_size(s, c->f->n_tiled - 1, l)] = (tw_range){fill[i].size[k], fill[i].size[k]};
+        }
+        if (!allowed) continue;
+        c->looks_left -= BOUND_WORK;
+        c->shortlist->n_looked += BOUND_WORK;
+        tw_part_least(s, part, &least);
+        if (!least.feasible) continue;
+        fill[n_left] = fill[i];
+        fill[n_left++].cycles = least.cost.cycles;
+    }
+    free(part);
+    qsort(fill, (size_t)n_left, sizeof *fill, compare_fills);
+    return n_left;
+}
+
+/* Of the sizes of loops that do not lie over the array a few: how long they are matters little to the estimate. */
+static void thin_sizes(nest_search *c)
+{
+    static const int64_t near[] = {64, 24, 10, 4};
+    int t = c->f->n_tiled - 1;
+    for (int l = 0; l < c->s->op->n_loops; l++) {
+        int64_t few[TW_COUNT(near)];
+        int n = 0;
+        if (c->f->over.dim[l] != 0 || c->n_sizes[t][l] <= (int)TW_COUNT(near)) continue;
+        for (size_t i = 0; i < TW_COUNT(near); i++) {
+            int k = 0;
+            while (k + 1 < c->n_sizes[t][l] && c->sizes[t][l][k] > near[i]) k++;
+            if (n == 0 || few[n - 1] != c->sizes[t][l][k]) few[n++] = c->sizes[t][l][k];
+        }
+        memcpy(c->sizes[t][l], few, (size_t)n * sizeof *few);
+        c->n_sizes[t][l] = n;
+    }
+}
+
+/* Tiles that are so long along the loops over the array, with all sizes of the others. */
+static void choose_filled(nest_search *c, const int32_t size[TW_MAX_LOOPS])
+{
+    int t = c->f->n_tiled - 1;
+    unsigned rests;
+    for (int k = 0; k < c->s->n_laid; k++) {
+        int l = c->s->laid_loop[k];
+        c->n_sizes[t][l] = 1;
+        c->sizes[t][l][0] = c->candidate.size[t][l] = size[l];
+    }
+    c->looks_left -= LAY_WORK;
+    c->shortlist->n_looked += LAY_WORK;
+    c->laid = tw_layout_of_sizes(c->s, c->candidate.size[t], &rests);
+    choose_inner(c, 0);
+}
+
+/* Tiles of loops that may be divided are chosen together: those that fill the array best, as far as the estimate wants them; first with a few
+ * sizes of the other loops, then the best with all. False: none are known. */
+static bool choose_fills(nest_search *c)
+{
+    const tw_space *s = c->s;
+    int t = c->f->n_tiled - 1, n;
+    tw_fill fill[MOST_FILLS];
+    int32_t size[TW_SHORTLIST_CANDIDATES][TW_MAX_LOOPS];
+    if (!c->f->joined || t > 0 || s->limits.level[s->machine->n_memories - 2].has_unroll) return false;
+    n = tw_fills_of(s, MOST_FILLS, fill);
+    if (n == 0) return false;
+    n = weigh_fills(c, fill, n);
+    nest_search whole = *c;
+    thin_sizes(c);
+    for (int i = 0; i < n && c->looks_left > 0 && is_wanted(c, fill[i].cycles, 0, &(loads){0}); i++) {
+        for (int k = 0; k < s->n_laid; k++) size[0][s->laid_loop[k]] = fill[i].size[k];
+        choose_filled(c, size[0]);
+    }
+    memcpy(c->sizes, whole.sizes, sizeof c->sizes);
+    memcpy(c->n_sizes, whole.n_sizes, sizeof c->n_sizes);
+    n = c->shortlist->n;
+    for (int i = 0; i < n; i++) memcpy(size[i], c->shortlist->candidate[i].size[t], sizeof size[i]);
+    for (int i = 0; i < n && c->looks_left > 0; i++) choose_filled(c, size[i]);
+    return true;
+}
+
 void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *shortlist)
 {
     int64_t left = tw_max(0, shortlist->most_work - weighed_of(shortlist));
@@ -1238,7 +1353,7 @@ void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *
             list_sizes(&c, t, l);
             if (c.n_sizes[t][l] == 0) return; /* none that the form knows is allowed */
         }
-    choose_inner(&c, 0);
+    if (!choose_fills(&c)) choose_inner(&c, 0);
 }
 
 /* Chooses what the candidate keeps, as far as it may. */

@@ -634,6 +634,18 @@ static int64_t with_passes(const start *b, const int64_t more[TW_MAX_DIMS], bool
     return tw_sat_add(cycles, *alone ? leaving(b, 1) : b->ends->drain);
 }
 
+/* Whether two of the largest tiles have no room for their sums however many passes are taken: their loops are that long. */
+static bool is_surely_alone(const start *b)
+{
+    const tw_space *s = b->v->s;
+    int output = tw_op_output(s->op), last = b->v->f->n_tiled - 1;
+    int64_t units = tw_min(s->partial_units, s->elem_units[output]);
+    for (int l = 0; l < s->op->n_loops; l++)
+        if (tw_space_depends(s, output, l))
+            units = tw_sat_mul(units, tw_min(b->v->lo[last][l], s->op->loop[l].extent));
+    return units > b->room / 2;
+}
+
 /* The least over all numbers of more passes over dimension d and those behind it: no more help when two buffers have room, or when
  * they take longer than what is known. */
 static void choose_more(start *b, int d, int64_t more[TW_MAX_DIMS])
@@ -662,6 +674,8 @@ int64_t tw_start_alone(const tw_view *v, const tw_ends *ends)
     int64_t more[TW_MAX_DIMS] = {0};
     if (!start_of(v, ends, 0, &b) || b.mac->late) return 0;
     if (least_sums(&b, more) <= b.room / 2) return 0;
+    bool alone;
+    if (is_surely_alone(&b)) return with_passes(&b, more, &alone);
     choose_more(&b, 0, more);
     return b.best;
 }

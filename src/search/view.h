@@ -56,6 +56,11 @@ tw_load tw_view_load(const tw_view *v, int m, int operand);
 
 typedef struct tw_traffic_bound {
     int64_t commands[TW_MAX_ENGINES], units[TW_MAX_ENGINES];
+    /* Commands of different operands round up apart: busy cycles of all, each operand by itself. */
+    int64_t apart[TW_MAX_ENGINES];
+    /* Where all tiles that the engine carries are as large as each other, each operand's: no units cost less than those of `tile` units at
+     * `tile_busy` cycles; 0: not so. */
+    int64_t tile[TW_MAX_ENGINES], tile_busy[TW_MAX_ENGINES];
 } tw_traffic_bound;
 
 /* Passes over dimension d of the array if nothing is cut. */

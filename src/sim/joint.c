@@ -36,10 +36,20 @@ typedef struct runner {
 
 /* ---- streams ---- */
 
+/* The program of the group cannot go on, which is no fault of the mapping's. */
+static tw_status is_wrong(const runner *r, int g, const char *why)
+{
+    const tw_group_map *map = r->joint->nest[g].map;
+    (void)tw_diag_error(r->clock.diag, map->loc, "the program that was made of group '%s' cannot go on: %s",
+                        map->name, why);
+    return TW_WRONG;
+}
+
 static tw_status explain(const runner *r, int g, int why)
 {
     if (why == -1) return TW_ERR_NOMEM;
     const tw_group_map *map = r->joint->nest[g].map;
+    if (why == -4) return is_wrong(r, g, "a tensor has no buffer to take or to give back");
     if (why == -3)
         return tw_diag_infeasible(r->clock.diag, map->loc,
                                   "a window of group '%s' cannot slide: what is new is not read in the same step",
@@ -59,22 +69,27 @@ static int resident_root(const runner *r, int32_t buffer)
     return r->joint->model->tensor[r->joint->buffer[buffer].operand].root;
 }
 
-/* Whether the next command of the group has to wait until others have come: who loads or reads what other groups make, until these have no
- * commands left, and who takes a buffer for the first time for the last use of those whose addresses it has. */
-static bool is_held_up(const runner *r, int g)
+/* What the next command of the group waits for until others have come, in the words for a wait that never ends; NULL: nothing. Who loads
+ * or reads what other groups make waits until these have no commands left, who takes a buffer for the first time waits for the last use
+ * of those whose addresses it has. */
+static const char *held_up_by(const runner *r, int g)
 {
     const stream *s = &r->stream[g];
     const tw_instr *in = &s->event[s->next].instr;
-    if (in->op == TW_LOAD && in->crosses && r->open[in->tile] > 0) return true;
+    if (in->op == TW_LOAD && in->crosses && r->open[in->tile] > 0)
+        return "a load waits for a tensor that never is complete";
     for (int i = 0; i < in->n_src && r->any_resident; i++)
-        if (is_elsewhere(r, in, in->src[i]) && r->open[resident_root(r, in->src[i])] > 0) return true;
-    return r->before && in->takes && r->before[in->dst] > 0;
+        if (is_elsewhere(r, in, in->src[i]) && r->open[resident_root(r, in->src[i])] > 0)
+            return "a command waits for a resident tensor that never is complete";
+    if (r->before && in->takes && r->before[in->dst] > 0)
+        return "a buffer waits for addresses that nobody gives back";
+    return NULL;
 }
 
 static void look(runner *r, int g)
 {
     stream *s = &r->stream[g];
-    s->ready = s->over || is_held_up(r, g) ? HELD_UP : tw_async_ready(&r->clock, &s->event[s->next], 1);
+    s->ready = s->over || held_up_by(r, g) ? HELD_UP : tw_async_ready(&r->clock, &s->event[s->next], 1);
 }
 
 /* What the group makes for others, or loads for them, is open as long as it has commands. */
@@ -376,7 +391,8 @@ static tw_status run_streams(runner *r)
         if (s->ready == HELD_UP) sleep_on(r, g);
     }
     for (int g = 0; g < r->joint->n_nests; g++)
-        assert(r->stream[g].over); /* later groups wait for earlier ones alone */
+        if (!r->stream[g].over)
+            return is_wrong(r, g, held_up_by(r, g)); /* later groups wait for earlier ones alone */
     return TW_OK;
 }
 
@@ -409,8 +425,9 @@ static tw_status run(runner *r, const tw_work *work)
     if (status == TW_STOPPED && r->clock.meter->done > r->clock.meter->limit) return TW_INFEASIBLE;
     if (status == TW_STOPPED)
         return tw_diag_stopped(work->diag, r->clock.loc, "the simulation of '%s'", r->clock.name);
-    TW_TRY(status);
-    return finish(r);
+    if (status != TW_OK && status != TW_WRONG) return status;
+    tw_status end = finish(r);
+    return end == TW_OK ? status : end;
 }
 
 static tw_async clock_of(const tw_joint *joint, const tw_row_sink *sink, tw_meter *meter, tw_diag *diag)
@@ -441,7 +458,7 @@ tw_status tw_joint_run(const tw_joint *joint, const tw_row_sink *sink, const tw_
     tw_arena_mark mark = tw_arena_save(work->scratch);
     tw_status status = run(&r, work);
     tw_arena_rewind(work->scratch, mark);
-    if (status == TW_OK) *out = result;
+    if (status == TW_OK || status == TW_WRONG) *out = result;
     return status;
 }
 

@@ -35,7 +35,8 @@ typedef struct tw_joint_timeline {
 } tw_joint_timeline;
 
 /* Tables go into the work's arena. The sink, which may be NULL, sees every command in program order. TW_STOPPED when the deadline
- * of the diagnostics ends it. */
+ * of the diagnostics ends it. TW_WRONG when groups wait for each other, or for a buffer that there is not: whoever made the program was
+ * wrong. The timeline is then that of the commands that ran, for the verifier to find out more. */
 TW_NODISCARD tw_status tw_joint_run(const tw_joint *joint, const tw_row_sink *sink, const tw_work *work,
                                     tw_joint_timeline *out);
 /* Femtojoules of one command. */

@@ -270,6 +270,16 @@ static tw_status checker_begin(void *user, const tw_rowset *row)
     return TW_OK;
 }
 
+/* An instruction of a row is done with its engine at its end. */
+static void count_time(tw_checker *c, const tw_event *e)
+{
+    tw_event alone = *e;
+    alone.busy_end = e->end_cycle;
+    alone.wait = TW_WAIT_NONE;
+    tw_tally_busy(&c->tally, e->instr.engine, e->end_cycle - e->start_cycle);
+    if (e->instr.op == TW_EXEC || e->instr.op == TW_FILL) tw_tally_execution(&c->tally, &alone, 0, 0);
+}
+
 static void judge_end(tw_checked *s)
 {
     tw_checker *c = s->c;
@@ -287,9 +297,7 @@ static void judge_end(tw_checked *s)
         apply(s);
         tw_tally_instr(&c->tally, s->at.instr, NULL);
         tw_links_count(&c->links, s->at.instr);
-        if (!s->at.instr->nested)
-            tw_tally_busy(&c->tally, s->at.instr->engine,
-                          s->at.row->event[i].end_cycle - s->at.row->event[i].start_cycle);
+        if (!s->at.instr->nested) count_time(c, &s->at.row->event[i]);
     }
     s->level->clock = s->at.row->end_cycle;
 }
@@ -353,6 +361,7 @@ tw_checker *tw_checker_new(const tw_verify_input *in, tw_arena *arena)
     else if (!(c->stream = tw_stream_check_new(c)))
         return NULL;
     c->tally.paths = c->stream;
+    c->tally.launch = tw_cdiv(c->in.machine->launch, TW_MILLI);
     if (in->map && !c->fault.set) tw_room_check(&c->in, &c->fault);
     return c;
 }

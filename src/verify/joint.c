@@ -116,6 +116,7 @@ static tw_status init_scene(tw_joint_judge *j)
         !(j->ports = tw_ways_new(scene, in->model, j->arena)))
         return TW_ERR_NOMEM;
     j->known = (tw_verify_input){.model = in->model, .machine = bare, .deadline = in->deadline, .scene = scene};
+    j->tally.launch = j->units.free[0][0];
     j->tally.ports = j->ports;
     j->tally.paths = j->tally.packed = true;
     j->tally.unhurried = in->unhurried;

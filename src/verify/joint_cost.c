@@ -128,11 +128,12 @@ static bool check_heard(const tw_joint_at *s, tw_length *t)
     return true;
 }
 
-bool tw_joint_check_time(const tw_joint_at *s, const tw_moved *moved, int64_t late_until)
+bool tw_joint_check_time(tw_joint_at *s, const tw_moved *moved, int64_t late_until)
 {
     const tw_event *e = s->event;
     const tw_instr *i = s->at.instr;
     tw_length t = length_of(s, tw_verify_by_shape(engine_of(s)) ? i->passes : i->work, moved);
+    tw_length alone = t;
     bool has_other = i->op == TW_EXEC && s->op->engine.cost.kind == TW_COST_KERNEL;
     if (has_other && (s->j->in.unhurried
                           ? e->end_cycle - e->start_cycle != t.all
@@ -140,5 +141,7 @@ bool tw_joint_check_time(const tw_joint_at *s, const tw_moved *moved, int64_t la
         t = length_of(s, i->contended, moved);
     if (i->op == TW_EXEC && i->heard) return tw_fault_at(&s->at, "executes, and hears nothing");
     if (i->op != TW_EXEC && t.all >= 0 && !check_heard(s, &t)) return false;
+    s->contended = t.busy - alone.busy;
+    s->stalled = tw_max(0, late_until - e->start_cycle - t.all);
     return tw_time_takes(&s->at, e, t, late_until);
 }

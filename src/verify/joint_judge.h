@@ -250,6 +250,7 @@ typedef struct tw_joint_at {
     bool inward; /* a transfer towards where it is read */
     tw_joint_todo *todo;
     tw_moments moments;
+    int64_t stalled, contended; /* cycles that an execution waits at its end, and loses to movers */
 } tw_joint_at;
 /* "big.l1.x0", of -1 the tensor. */
 static inline tw_buffer_name tw_joint_buffer_name(const tw_joint_judge *j, int buffer, int tensor)
@@ -340,7 +341,7 @@ bool tw_joint_check_heir(const tw_joint_at *s, tw_joint_hold *h, tw_joint_slot *
 
 /* What a transfer moves; `inner`: the hold at its inner end. */
 tw_moved tw_joint_move(const tw_joint_at *s, const tw_joint_hold *inner);
-bool tw_joint_check_time(const tw_joint_at *s, const tw_moved *moved, int64_t late_until);
+bool tw_joint_check_time(tw_joint_at *s, const tw_moved *moved, int64_t late_until);
 bool tw_joint_check_passes(const tw_joint_at *s);
 
 /* ---- joint_time.c ---- */

@@ -487,7 +487,9 @@ static void count(const tw_joint_at *s, const tw_moved *moved)
     tw_tally *t = &s->j->tally;
     tw_tally_instr(t, s->at.instr, moved);
     tw_tally_command(t, s->event, s->at.instr->dst);
-    if (s->at.instr->op == TW_EXEC) tw_tally_op(t, s->op->map->op, s->event);
+    if (s->at.instr->op != TW_EXEC) return;
+    tw_tally_execution(t, s->event, s->stalled, s->contended);
+    tw_tally_op(t, s->op->map->op, s->event);
 }
 
 static tw_status pass_on(const tw_joint_at *s)

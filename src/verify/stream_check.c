@@ -296,6 +296,7 @@ static void judge(tw_commanded *s)
     s->at.instr = &s->event->instr;
     if (!tw_time_start(&s->at, s->event, &s->moments, tw_moments_last(&s->moments))) return;
     tw_tally_command(&s->c->tally, s->event, s->awaited);
+    if (s->at.instr->op == TW_EXEC) tw_tally_execution(&s->c->tally, s->event, s->stalled, s->contended);
     s->k->units.free[s->at.instr->engine][s->at.instr->unit] = s->event->busy_end;
     s->k->n_commands++;
 }

@@ -58,6 +58,7 @@ typedef struct tw_commanded {
         moments;  /* so far: when its unit was free, all that it reads was there, all that it takes was free */
     int64_t late; /* when what it takes at its end was free, -1: it takes nothing so     */
     int awaited;  /* the buffer whose credit was free last, -1: it takes none            */
+    int64_t stalled, contended; /* cycles that it waits at its end, and loses to movers    */
 } tw_commanded;
 
 /* Where partial sums of a region are found. */

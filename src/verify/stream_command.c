@@ -62,11 +62,14 @@ bool tw_stream_command(tw_commanded *s)
     if (!check_row(s) || !check_members(s)) return false;
     const tw_event *e = &s->at.row->event[0];
     const tw_engine *engine = engine_of(s);
-    int64_t work = total_work(s);
+    int64_t work = total_work(s), until = held_until(s);
+    tw_length alone = tw_time_length(engine, work, 0);
     if (e->instr.op == TW_EXEC && engine->cost.kind == TW_COST_KERNEL &&
         tw_units_disturb(&s->k->units, s->at.in->scene, engine->memory, e->start_cycle))
         work = e->instr.contended;
+    tw_length length = tw_time_length(engine, work, 0);
+    s->contended = length.busy - alone.busy;
+    s->stalled = tw_max(0, until - e->start_cycle - length.all);
     s->moments.unit = s->k->units.free[e->instr.engine][e->instr.unit];
-    return tw_time_takes(&s->at, e, tw_time_length(engine, work, 0), held_until(s)) &&
-           tw_time_unit(&s->at, e, s->moments.unit);
+    return tw_time_takes(&s->at, e, length, until) && tw_time_unit(&s->at, e, s->moments.unit);
 }

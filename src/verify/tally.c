@@ -1,5 +1,6 @@
 /* src/verify/tally.c - see tally.h. */
 #include "verify/tally.h"
+#include "verify/time.h"
 
 static void add(tw_tally *t, int64_t *sum, int64_t more)
 {
@@ -15,10 +16,19 @@ bool tw_tally_init(tw_tally *t, const tw_scene *scene, const tw_claims *claims, 
     t->engine = TW_NEW(arena, tw_engine_use, p->n_engines + 1);
     t->passed = TW_NEW(arena, tw_tally_passed, p->n_engines + 1);
     t->live = TW_NEW(arena, int64_t, p->n_memories + 1);
+    t->idle = TW_NEW(arena, tw_tally_idle, p->n_engines + 1);
+    t->lengths = TW_NEW(arena, int64_t, p->n_engines + 1);
+    t->last_engine = -1;
+    for (int e = 0; e < p->n_engines && t->idle; e++) {
+        if (p->engine[e].is.kind == TW_MOVES) continue;
+        t->idle[e].ran = TW_NEW(arena, bool, tw_units_count(scene, e));
+        t->idle[e].last = TW_NEW(arena, int64_t, tw_units_count(scene, e));
+        if (!t->idle[e].ran || !t->idle[e].last) return false;
+    }
     t->pool = TW_NEW(arena, tw_tally_pool, scene->n_buffers + 1);
     t->pool_of = TW_NEW(arena, int, scene->n_buffers + 1);
     for (int b = 0; t->pool_of && b < scene->n_buffers; b++) t->pool_of[b] = -1;
-    return t->engine && t->passed && t->live && t->pool && t->pool_of;
+    return t->engine && t->passed && t->live && t->idle && t->lengths && t->pool && t->pool_of;
 }
 
 bool tw_tally_add_pool(tw_tally *t, int first, int said, int64_t slots, tw_arena *arena)
@@ -98,13 +108,31 @@ void tw_tally_busy(tw_tally *t, int engine, int64_t cycles) { add(t, &t->engine[
 void tw_tally_command(tw_tally *t, const tw_event *e, int awaited)
 {
     tw_engine_use *use = &t->engine[e->instr.engine];
+    int64_t end = tw_max(e->end_cycle, e->busy_end), length = end - e->start_cycle;
     tw_tally_busy(t, e->instr.engine, e->busy_end - e->start_cycle);
-    t->sum.cycles = tw_max(t->sum.cycles, tw_max(e->end_cycle, e->busy_end));
+    add(t, &t->lengths[e->instr.engine], length + (e->wait == TW_WAIT_PORT ? e->waited : 0));
+    if (end > t->sum.cycles) t->last_engine = e->instr.engine, t->last_length = length;
+    t->sum.cycles = tw_max(t->sum.cycles, end);
     if (e->wait == TW_WAIT_DATA) add(t, &use->wait_data, e->waited);
     if (e->wait == TW_WAIT_PORT) add(t, &use->wait_port, e->waited);
     if (e->wait != TW_WAIT_CREDIT) return;
     add(t, &use->wait_credit, e->waited);
     if (awaited >= 0) add(t, &pool_of(t, awaited)->waited, e->waited);
+}
+
+void tw_tally_execution(tw_tally *t, const tw_event *e, int64_t late, int64_t contended)
+{
+    tw_tally_idle *idle = &t->idle[e->instr.engine];
+    bool first = !idle->ran[e->instr.unit];
+    add(t, &idle->executing, e->busy_end - e->start_cycle);
+    add(t, &idle->is.late, late);
+    add(t, &idle->is.contended, contended);
+    add(t, &idle->is.no_credit, late);
+    if (first) add(t, &idle->is.startup, e->start_cycle);
+    if (!first && e->wait == TW_WAIT_DATA) add(t, &idle->is.no_data, e->waited);
+    if (!first && e->wait == TW_WAIT_CREDIT) add(t, &idle->is.no_credit, e->waited);
+    idle->ran[e->instr.unit] = true;
+    idle->last[e->instr.unit] = e->busy_end;
 }
 
 void tw_tally_op(tw_tally *t, int op, const tw_event *e)
@@ -197,6 +225,39 @@ static void compare_sum(const tw_tally *t, tw_fault *fault)
     tw_tally_claims(fault, "", "", c, TW_COUNT(c));
 }
 
+/* The share of an engine in the critical path is not more than all its commands and the launch, and of the engine of the command that ends
+ * last not less than that command. Which way the path takes between is not known here. */
+static void compare_share(const tw_tally *t, int e, tw_fault *fault)
+{
+    int64_t said = t->claims->engine[e].critical_cycles, most = 0, least = e == t->last_engine ? t->last_length : 0;
+    if (t->paths && !tw_ckd_add(t->lengths[e], t->launch, &most)) most = INT64_MAX;
+    if (said >= least && said <= most) return;
+    tw_fault_set(
+        fault, "the report says that '%s' has %" PRId64 " cycles of the critical path, it has at %s %" PRId64,
+        t->scene->platform->engine[e].name, said, said > most ? "most" : "least", said > most ? most : least);
+}
+
+/* What is said of a compute engine in which nothing executes. */
+static void compare_idle(tw_tally *t, int e, const tw_idle_claim *said, tw_fault *fault)
+{
+    tw_tally_idle *idle = &t->idle[e];
+    tw_idle_claim is = idle->is;
+    int64_t n = tw_units_count(t->scene, e), all = 0;
+    for (int64_t u = 0; u < n; u++) {
+        add(t, idle->ran[u] ? &is.tail : &is.unused, t->sum.cycles - (idle->ran[u] ? idle->last[u] : 0));
+        add(t, &all, t->sum.cycles);
+    }
+    if (!t->paths) is.no_data = all - idle->executing - is.startup - is.tail - is.unused;
+    const tw_claim c[] = {{"cycles before its first execution", said->startup, is.startup},
+                          {"cycles behind its last execution", said->tail, is.tail},
+                          {"cycles of units that execute nothing", said->unused, is.unused},
+                          {"cycles in which results wait for a buffer", said->late, is.late},
+                          {"cycles lost to movers", said->contended, is.contended},
+                          {"cycles between executions without data", said->no_data, is.no_data},
+                          {"cycles between executions without a buffer", said->no_credit, is.no_credit}};
+    tw_tally_claims(fault, t->scene->platform->engine[e].name, "", c, TW_COUNT(c));
+}
+
 static void compare_engine(const tw_tally *t, int e, tw_fault *fault)
 {
     const tw_engine_use *s = &t->claims->engine[e], *is = &t->engine[e];
@@ -210,10 +271,11 @@ static void compare_engine(const tw_tally *t, int e, tw_fault *fault)
                           {"units", s->count, t->paths ? t->scene->platform->engine[e].is.count : 0}};
     const tw_claim waits[] = {{"cycles without data", s->wait_data, is->wait_data},
                               {"cycles without a credit", s->wait_credit, is->wait_credit},
-                              {"cycles before a port", s->wait_port, is->wait_port},
-                              {"share of the critical path", tw_min(s->critical_cycles, 0), 0}};
+                              {"cycles before a port", s->wait_port, is->wait_port}};
     tw_tally_claims(fault, name, "", c, TW_COUNT(c));
-    if (!t->unhurried) tw_tally_claims(fault, name, "", waits, TW_COUNT(waits));
+    if (t->unhurried) return;
+    tw_tally_claims(fault, name, "", waits, TW_COUNT(waits));
+    compare_share(t, e, fault);
 }
 
 /* Which way the critical path takes is not known here; that it leads from the beginning to the end is. */
@@ -345,6 +407,11 @@ void tw_tally_compare(tw_tally *t, tw_fault *fault)
     compare_sum(t, fault);
     for (int e = 0; e < t->scene->platform->n_engines && said->engine; e++) compare_engine(t, e, fault);
     if (said->engine && !t->unhurried) compare_path(t, fault);
+    for (int e = 0; e < t->scene->platform->n_engines && !t->unhurried; e++) {
+        if (t->scene->platform->engine[e].is.kind != TW_COMPUTES) continue;
+        if (said->idle) compare_idle(t, e, &said->idle[e], fault);
+        if (said->has_compute && said->compute_engine == e) compare_idle(t, e, &said->compute, fault);
+    }
     for (int i = 0; i < t->n_pools && said->pool; i++) compare_pool(t, i, fault);
     if (said->memory) compare_memories(t, fault);
     for (int i = 0; t->model && i < t->model->n_ops && said->op; i++) compare_op(t, i, fault);

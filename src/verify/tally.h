@@ -21,12 +21,24 @@ typedef struct tw_tally_passed { /* through an engine: what takes energy */
     int64_t units[2][2]; /* outwards, inwards; written, read */
 } tw_tally_passed;
 
+typedef struct tw_tally_idle { /* of a compute engine */
+    tw_idle_claim is;
+    int64_t executing; /* cycles of its executions, of all units */
+    bool *ran;         /* per unit                               */
+    int64_t *last;     /* the same: when its last execution lets it go */
+} tw_tally_idle;
+
 typedef struct tw_tally {
     const tw_scene *scene;
     const tw_claims *claims; /* NULL: nothing is compared */
     tw_summary sum;
     tw_engine_use *engine;
     tw_tally_passed *passed; /* per engine */
+    tw_tally_idle *idle;     /* per engine */
+    int64_t *lengths;        /* per engine: of all its commands, with what they wait for ports           */
+    int64_t last_length;     /* of the command that ends last, of equals the first,                      */
+    int last_engine;         /* and its engine                                                           */
+    int64_t launch;          /* cycles until the first command can start                                 */
     int64_t *live;           /* per memory, most units alive: of pools, otherwise set by the checker */
     int n_pools;
     tw_tally_pool *pool;
@@ -62,6 +74,8 @@ void tw_tally_instr(tw_tally *t, const tw_instr *instr, const tw_moved *moved);
 void tw_tally_busy(tw_tally *t, int engine, int64_t cycles);
 /* A command as a whole; `awaited` is the buffer whose credit it waited for, -1: none. */
 void tw_tally_command(tw_tally *t, const tw_event *event, int awaited);
+/* An execution, a fill included: of its cycles so many it waits at its end, so many it loses to movers. */
+void tw_tally_execution(tw_tally *t, const tw_event *event, int64_t late, int64_t contended);
 /* An execution of an operator of the model. */
 void tw_tally_op(tw_tally *t, int op, const tw_event *event);
 /* A credit of the buffer is taken at `start`, or comes back at `end`. */

@@ -34,6 +34,16 @@ typedef struct
     int64_t transfers, units, loads, load_units; /* and what comes into it or, of outputs, leaves it */
 } tw_hold_claim;
 
+/* Of a compute engine: cycles of its units in which they execute nothing, and those of executions that are lost. */
+typedef struct tw_idle_claim {
+    int64_t startup, tail; /* before the first execution of a unit, behind its last one */
+    int64_t unused;        /* of units that execute nothing                              */
+    int64_t late;          /* an execution waits at its end for a buffer                 */
+    int64_t contended;     /* movers use its memory, too                                 */
+    int64_t no_data,
+        no_credit; /* between two executions, by reason, of all operands; rows: `no_data` has all, the other is 0 */
+} tw_idle_claim;
+
 /* What is reported of a run. All of it is compared with what the rows say; what is NULL is not. */
 typedef struct tw_claims {
     tw_summary sum;
@@ -51,6 +61,10 @@ typedef struct tw_claims {
     const tw_op_claim *op_time; /* of groups, per operator of the model,                                */
     const tw_hold_claim *hold;  /* per hold, by the number that buffers name,                           */
     const int64_t *group_fj;    /* and per group, energy of its commands                                */
+    const tw_idle_claim *idle;  /* of groups, per engine                                                */
+    bool has_compute;           /* of one operator: what follows is said, of its compute engine         */
+    int compute_engine;
+    tw_idle_claim compute;
 } tw_claims;
 
 /* A circular buffer in which a window of an input slides. */

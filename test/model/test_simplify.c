@@ -370,7 +370,7 @@ TEST(the_optimum_of_fewer_loops_is_not_slower)
     uint64_t seed = (uint64_t)number_from("TW_SEED", 14);
     int64_t only = number_from("TW_CASE", -1);
     int n = 0;
-    for (int64_t i = tw_max(only, 0); i < (only >= 0 ? only + 1 : 250); i++) n += check_time(seed, i);
+    for (int64_t i = tw_max(only, 0); i < (only >= 0 ? only + 1 : tw_test_part(250)); i++) n += check_time(seed, i);
     printf("seed %" PRIu64 ": %d optima compared\n", seed, n);
-    CHECK(only >= 0 || n > 100);
+    CHECK(only >= 0 || n > tw_test_part(100));
 }

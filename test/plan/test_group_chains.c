@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "plan/context.h"
+#include "plan/execute.h"
 #include "plan/plan.h"
 #include "sim/fanout.h"
 #include "verify/joint.h"
@@ -316,6 +317,33 @@ static void judge_hasty(const tw_plan *plan, const tw_work *work, count *n)
     n->refused += fault != NULL;
 }
 
+/* A program in which buffers wait for others that never come ends before its time. Nobody takes that for a plan, and the verifier knows what
+ * is missing. */
+static void judge_stuck(const tw_plan *plan, tw_context *ctx)
+{
+    const tw_work work = tw_context_work(ctx);
+    tw_joint stuck = *plan->joint->program;
+    int32_t *before = TW_NEW(work.arena, int32_t, stuck.n_buffers + 1);
+    tw_joint_plan joint = *plan->joint;
+    tw_plan is = *plan;
+    tw_summary sum;
+    for (int b = 0; b < stuck.n_buffers; b++) before[b] = 1 + stuck.heirs.n_before[b];
+    stuck.heirs.n_before = before;
+    joint.program = &stuck;
+    is.joint = &joint;
+    CHECK_EQ(tw_joint_measure(&stuck, NULL, &work, &sum), TW_WRONG);
+    CHECK_EQ(tw_joint_run(&stuck, NULL, &work, &joint.timeline), TW_WRONG);
+    CHECK_EQ(joint.timeline.sum.instructions, 0);
+    CHECK_EQ(tw_joint_tell_fault(&is, &work), TW_WRONG);
+    CHECK_STR(tw_context_message(ctx, 0) + strcspn(tw_context_message(ctx, 0), "e"),
+              tw_arena_printf(work.arena,
+                              "error: the program that was made of group '%s' cannot go on: a buffer waits for "
+                              "addresses that nobody gives back",
+                              stuck.nest[0].map->name));
+    CHECK(strstr(tw_context_message(ctx, 2), "note: the verifier says: "));
+    tw_context_clear_messages(ctx);
+}
+
 /* Two buffers that live at the same time at the same address. */
 static void judge_overlap(const tw_plan *plan, const tw_work *work, uint64_t *random)
 {
@@ -533,6 +561,7 @@ static void judge(uint64_t seed, count *n)
         losses_check(plan);
         CHECK(least_holds(plan));
         if (plan->joint->program->any_shares) judge_hasty(plan, &work, n);
+        if (plan->joint->program->any_shares) judge_stuck(plan, ctx);
         judge_overlap(plan, &work, &d.random);
         if (mapping->n_residents > 0) judge_early(plan, &work);
         if (mapping->n_residents > 0) judge_others(plan, &work);

@@ -249,7 +249,7 @@ TEST(in_a_gantt_chart_each_operand_takes_the_area_of_its_time)
 TEST(random_plans_have_true_gantt_charts)
 {
     uint64_t rng = tw_test_seed();
-    for (int n = 0; n < 40; n++) {
+    for (int n = 0; n < tw_test_part(40); n++) {
         opened o = random_plan(&rng, false);
         if (o.plan) check_gantt(&o);
         tw_context_free(o.ctx);

@@ -75,10 +75,13 @@ mkdir empty
 [ -z "$(ls -A empty)" ] || fail "eval writes files unasked"
 expect 0 eval "${on_reduction[@]}" --rows=2-3; says out.txt "2 ticks left out, 0-1"
 expect 0 eval "${on_reduction[@]}" -q; is_empty out.txt; is_empty err.txt
-for stage in model machine mapping layout program timeline; do
+for stage in model machine mapping layout program timeline verdict; do
     expect 0 eval "${on_reduction[@]}" --dump=$stage
     [ -s out.txt ] || fail "--dump=$stage prints nothing"
 done
+
+says out.txt "checked yes, 11 rows"; says out.txt "equal to"
+expect 0 eval "${on_reduction[@]}" --dump=verdict --no-verify; says out.txt "not judged"
 
 # Stages that need no plan are printed without one, and nothing is written; a mapping that does not fit is a mapping.
 sed 's/ofm: 3/ofm: 30/' "$example" >big.yaml

@@ -67,7 +67,7 @@ shows() {
     expect 0 eval "${run[@]}" --plot=gantt -o gantt.svg; says gantt.svg "</svg>"
 
     # ---- stages, files ----
-    for stage in model machine mapping layout program timeline; do
+    for stage in model machine mapping layout program verdict timeline; do
         expect 0 eval "${run[@]}" --dump=$stage; [ -s out.txt ] || fail "$name: --dump=$stage prints nothing"
     done
     [ "$(grep -c ^command out.txt)" = "$instructions" ] || fail "$name: --dump=timeline has other commands"

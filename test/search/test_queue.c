@@ -243,7 +243,7 @@ static double played_slowly(const tw_queue *q)
 TEST(a_queue_with_repetition_left_out_takes_as_long_as_all_of_it)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < tw_test_part(300); i++) {
         tw_queue q = {.n_places = (int)tw_test_pick(&rng, 1, 3),
                       .exec = (double)tw_test_pick(&rng, 1, 100),
                       .store = (double)tw_test_pick(&rng, 1, 60),

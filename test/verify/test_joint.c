@@ -278,11 +278,9 @@ static void wait_for_data_is_wrong(joint_hand *h) { h->use[HAND_MAC].wait_data =
 static void wait_for_credits_is_wrong(joint_hand *h) { h->use[HAND_MAC].wait_credit = 1; }
 static void wait_for_ports_is_wrong(joint_hand *h) { h->use[HAND_DMA].wait_port = 2; }
 static void path_is_too_short(joint_hand *h) { h->use[HAND_DMA].critical_cycles--; }
-static void share_is_negative(joint_hand *h)
-{
-    h->use[HAND_DMA].critical_cycles = 33;
-    h->use[HAND_MAC].critical_cycles = -1;
-}
+static void share_is_negative(joint_hand *h) { h->use[HAND_MAC].critical_cycles = -1; }
+static void share_is_too_large(joint_hand *h) { h->use[HAND_DMA].critical_cycles = 33; }
+static void share_lacks_the_last_command(joint_hand *h) { h->use[HAND_DMA].critical_cycles = 1; }
 static void peak_is_wrong(joint_hand *h) { h->memory_use[1].peak_live = 24; }
 static void slots_are_wrong(joint_hand *h) { h->pool[1].slots = 1; }
 static void slot_units_are_wrong(joint_hand *h) { h->pool[2].slot_units = 4; }
@@ -426,7 +424,10 @@ TEST(every_damage_is_named)
         {wait_for_credits_is_wrong, "the report says cycles without a credit of mac: 1, it is 0"},
         {wait_for_ports_is_wrong, "the report says cycles before a port of dma: 2, it is 0"},
         {path_is_too_short, "the report says cycles of the critical path: 31, it is 32"},
-        {share_is_negative, "the report says share of the critical path of mac: -1, it is 0"},
+        {share_is_negative, "the report says that 'mac' has -1 cycles of the critical path, it has at least 0"},
+        {share_is_too_large, "the report says that 'dma' has 33 cycles of the critical path, it has at most 20"},
+        {share_lacks_the_last_command,
+         "the report says that 'dma' has 1 cycles of the critical path, it has at least 4"},
         {peak_is_wrong, "the report says units in use at once of l1: 24, it is 20"},
         {slots_are_wrong, "the report says slots of l1.b0: 1, it is 2"},
         {slot_units_are_wrong, "the report says units of a slot of l1.c0: 4, it is 8"},

@@ -159,3 +159,28 @@ tw_status tw_report_dump(const tw_plan *plan, const char *name, tw_arena *scratc
     for (int i = 0; i < plan->model->n_ops; i++) TW_TRY(dump_op(&plan->op[i], s, scratch, diag, out));
     return TW_OK;
 }
+
+/* ---- the verdict ---- */
+
+static void print_verdict(const char *what, const tw_verdict *v, tw_text *text)
+{
+    const char *said = v->first_fault ? "wrong" : v->stopped ? "stopped" : v->checked ? "verified" : "not judged";
+    tw_text_printf(text, "%s: %s\n", what, said);
+    tw_text_printf(text, "  checked %s, %" PRId64 " rows, %" PRId64 " instructions\n", v->checked ? "yes" : "no",
+                   v->rows, v->instructions);
+    tw_text_printf(text, "  executed %s, %" PRId64 " elements", v->executed ? "yes" : "no", v->elements);
+    if (v->executed) tw_text_printf(text, ", %s %s", v->equal ? "equal to" : "other than", v->reference);
+    tw_text_printf(text, "\n");
+    if (v->first_fault) tw_text_printf(text, "  fault %s\n", v->first_fault);
+}
+
+tw_status tw_report_verdict(const tw_plan *plan, const tw_verdict *const *verdict, tw_diag *diag, FILE *out)
+{
+    tw_text text = {0};
+    for (int i = 0; i < plan->model->n_ops && verdict && (i == 0 || !plan->joint); i++)
+        if (verdict[i]) print_verdict(plan->joint ? "groups" : plan->model->op[i].name, verdict[i], &text);
+    if (text.len == 0) tw_text_printf(&text, "%s: not judged\n", plan->model->name);
+    tw_status status = write_text(&text, out, diag);
+    tw_text_release(&text);
+    return status;
+}
