@@ -31,10 +31,12 @@ enum {
     NODE_WORK = 5,     /* a node, and one more for two of its variables    */
     RUN_WORK = 40,     /* a program, besides its instructions              */
     OUTLINE_WORK = 20, /* a mapping whose transfers are counted            */
+    LATE_SHARE = 4,    /* of a budget, for each of the two searches with divided loops, on top of it */
 };
 #define FIRST_WORK     INT64_C(2000000)
 #define TASK_WORK      INT64_C(1000000)   /* a task begins nothing more after that */
 #define TASK_LEAST     INT64_C(250000)    /* and may take so much of a budget that is less for each */
+#define ROUND_LEAST    INT64_C(25000)     /* a budget with less for each task of a round is for fewer of them */
 #define ONE_RUN        INT64_C(20000000)  /* longer programs are not simulated to their end */
 #define CANDIDATE_WORK INT64_C(1000000)   /* a mapping of the shortlist, with all its buffers    */
 #define LONGER_WORK    INT64_C(3000000)   /* the same of programs that are longer for shorter ends */
@@ -675,17 +677,20 @@ static void aim(branch *b)
     b->claimed = b->polish > 0 ? -1 : b->enough;
 }
 
-/* What is left for the tasks of a round, which do not know of each other. */
+/* What is left for the tasks of a round, which do not know of each other. Where little was set apart, they share it. */
 static void share_budget(branch *b)
 {
-    int64_t each = tw_max(b->budget / tw_max(1, b->n_tasks), tw_min(b->budget, TASK_LEAST));
+    const int64_t n = tw_max(1, b->n_tasks), share = tw_max(0, b->total - b->out->work) / n;
+    int64_t each = tw_max(b->budget / n, tw_min(b->budget, TASK_LEAST));
+    if (b->divides || b->optional) each = tw_min(each, share);
     for (int i = 0; i < b->n_tasks; i++) b->task[i].most = each;
 }
 
 static tw_status fill_round(branch *b)
 {
     aim(b);
-    for (b->n_tasks = 0; b->n_tasks < TASKS; b->n_tasks++) {
+    const int64_t most = tw_clamp((b->total - b->out->work) / ROUND_LEAST, 1, TASKS);
+    for (b->n_tasks = 0; b->n_tasks < most; b->n_tasks++) {
         tw_part *p = next_open(b);
         if (!p) return TW_OK;
         task *t = &b->task[b->n_tasks];
@@ -895,12 +900,13 @@ static bool is_seen(const branch *b, int frame)
 /* The end of a descent, with orders and residencies that are then improved one by one. */
 static tw_status end_descent(branch *b, const tw_part *sized)
 {
-    enum { LOOKS = 400 };
+    enum { LOOKS = 400, SHARE = 16 };
     tw_part *whole;
     TW_TRY(tw_closed_complete(b->space, b->goals, sized, &whole));
     if (!whole) return TW_OK;
     task *t = &b->task[0];
     tw_status status = begin_task(b, t, 0, 0);
+    t->most = tw_min(t->most, tw_max(TASK_LEAST, b->budget / SHARE)); /* there are other descents, too */
     tw_judge judge = judge_of(t, task_ignored);
     if (status == TW_OK)
         status = end_climb(b, t, tw_seed_choices(&(tw_climb){b->space, b->goals, &judge, &t->at, LOOKS}, whole));
@@ -941,24 +947,29 @@ static bool has_descents(const branch *b)
            !b->out->front.counts;
 }
 
-/* Descents in every frame, from tiles as large as fit and from those that grow in different ways. */
+/* Descends in one frame from tiles that grow in way k, -1: that are as large as fit. */
+static tw_status run_way(branch *b, int frame, int k)
+{
+    tw_first way;
+    tw_part *start = NULL;
+    if (k < 0) return run_descent(b, frame, NULL);
+    if (!tw_first_way(k, &way)) return TW_OK;
+    TW_TRY(tw_first_part(b->space, frame, &way, &start));
+    tw_status status = start ? run_descent(b, frame, start) : TW_OK;
+    free(start);
+    return status;
+}
+
+/* Descents from tiles as large as fit, then from those that grow in different ways; of each in every frame, so that little work has
+ * seen all of them. */
 static tw_status run_descents(branch *b)
 {
     enum { WAYS = 3 };
     if (!has_descents(b)) return TW_OK;
     aim(b);
-    for (int i = 0; i < b->space->n_frames && !is_over(b) && b->budget > 0 && !is_good(b); i++) {
-        if (is_seen(b, i)) continue;
-        TW_TRY(run_descent(b, i, NULL));
-        tw_first way;
-        for (int k = 0; k < WAYS && tw_first_way(k, &way) && !is_over(b); k++) {
-            tw_part *start;
-            TW_TRY(tw_first_part(b->space, i, &way, &start));
-            tw_status status = start ? run_descent(b, i, start) : TW_OK;
-            free(start);
-            TW_TRY(status);
-        }
-    }
+    for (int k = -1; k < WAYS; k++)
+        for (int i = 0; i < b->space->n_frames && !is_over(b) && b->budget > 0 && !is_good(b); i++)
+            if (!is_seen(b, i)) TW_TRY(run_way(b, i, k));
     return TW_OK;
 }
 
@@ -1319,14 +1330,24 @@ static bool may_walk(const branch *b)
             share * (front->best[0].value.of[0] - b->heap.part[0]->bound.of[0]) > front->best[0].value.of[0]);
 }
 
+/* Whether simulating neighbours leads anywhere: time matters, and mappings are programs of a stream. */
+static bool is_walked(const branch *b)
+{
+    tw_measure measure = b->goals->goal[0].measure;
+    bool counts = b->options->exhaustive || b->out->front.counts;
+    return !counts && b->space->rules->shortlist && b->goals->n == 1 && (measure == TW_CYCLES || measure == TW_EDP);
+}
+
 static tw_status run_walks(branch *b)
 {
     tw_part *home = NULL;
-    bool suits = has_shortlist(b) && is_timed(b) && b->goals->n_limits == 0 && b->out->front.n > 0;
+    bool suits = is_walked(b) && b->goals->n_limits == 0 && b->out->front.n > 0;
     if (!suits || b->heap.n == 0 || is_near(b)) return TW_OK;
     tw_status status = part_of_best(b, &home);
     int64_t left = tw_max(0, b->total - b->out->work), most = b->options->patience > 0 ? HURRIED_WORK : WALKS_WORK;
-    if (status == TW_OK && home) status = walk_around(b, b->out->work + tw_min(left / 2, most), &home);
+    const int64_t before = b->out->work;
+    if (status == TW_OK && home) status = walk_around(b, before + tw_min(left / 2, most), &home);
+    if (b->options->patience > 0) b->total += b->out->work - before; /* short ones take nothing from the proof */
     free(home);
     be_patient(b);
     return status;
@@ -1466,10 +1487,14 @@ static tw_status run_late(branch *b)
     if (atomic_load(&b->stop) != 0) return TW_OK;
     /* Later objectives are about mappings like those that were found; what is small is looked at whatever these are. */
     const bool first = b->goals->n_limits == 0;
-    const int64_t most =
+    int64_t most =
         b->options->patience > 0 ? DIVIDED_WORK / 2 : DIVIDED_WORK; /* less where somebody is in a hurry */
-    const int64_t given = b->options->budget > 0 ? b->options->budget : INT64_MAX; /* no more than was asked for */
-    const int64_t estimates = tw_min(given, first ? most : is_divided(b) ? most / 2 : TIES_WORK);
+    int64_t late = first ? LATE_WORK : TIES_WORK;
+    if (b->options->budget > 0 && b->options->patience == 0) {
+        most = tw_min(most, b->options->budget / LATE_SHARE);
+        late = tw_min(late, b->options->budget / LATE_SHARE);
+    }
+    const int64_t estimates = first ? most : is_divided(b) ? most / 2 : tw_min(most, TIES_WORK);
     atomic_store(&b->winner, TASKS);
     b->divides = true;
     if (b->total < NO_BUDGET) b->total = b->out->work + estimates;
@@ -1477,7 +1502,7 @@ static tw_status run_late(branch *b)
     be_patient(b);
     bool known = b->start && !b->foreign; /* then an earlier search has made these */
     if (is_timed(b) && !known) TW_TRY(run_divided(b));
-    if (b->total < NO_BUDGET) b->total = b->out->work + tw_min(given, first ? LATE_WORK : TIES_WORK);
+    if (b->total < NO_BUDGET) b->total = b->out->work + late;
     be_patient(b);
     while (b->budget > 0 && !is_over(b) && !is_near(b)) {
         tw_status status = fill_round(b);
@@ -1564,11 +1589,11 @@ static int64_t longest_run(const tw_deadline *deadline)
 }
 
 /* What is only counted is simulated for the plan alone, which takes a second for so many instructions where they repeat
- * themselves little. */
-static int64_t longest_shown(const tw_deadline *deadline)
+ * themselves little. Without a time limit a plan may take some seconds to show, unless a proof is asked for, whatever it takes. */
+static int64_t longest_shown(const tw_deadline *deadline, bool prove)
 {
-    static const double per_second = 5e7;
-    double most = tw_deadline_left(deadline) * per_second;
+    static const double per_second = 5e7, some_seconds = 6;
+    double left = tw_deadline_left(deadline), most = (isinf(left) && !prove ? some_seconds : left) * per_second;
     return most < 9e18 ? (int64_t)most : INT64_MAX;
 }
 
@@ -1602,7 +1627,7 @@ tw_status tw_branch(const tw_search *search, const tw_space *space, const tw_goa
     b->deadline = &most;
     b->last = deadline;
     b->one_run = longest_run(deadline);
-    b->shown = longest_shown(deadline);
+    b->shown = longest_shown(deadline, options->prove);
     b->start_ns = tw_deadline_now();
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->begins, NULL);

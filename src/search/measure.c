@@ -206,7 +206,18 @@ static void measure_rim(tw_space *s)
     s->rim_units = (all - inside) * tw_min(s->elem_units[0], s->elem_units[1]);
 }
 
-/* What must cross, as far as it is wanted. Where only time matters links are mostly not what it waits for: less care is taken. */
+/* Whether what must cross keeps a mover busy for half as long at least as the points keep the compute engine. */
+static bool is_busy(const tw_space *s, int mover)
+{
+    const tw_engine *engine = &s->machine->engine[mover], *compute = &s->machine->engine[s->machine->compute];
+    int64_t points = 0, cycles = 0;
+    if (!tw_cost_peak(&compute->cost, &points, &cycles) || points <= 0) return false;
+    double passes = (double)tw_op_points(s->op) / (double)points,
+           computes = passes * (double)cycles / (double)compute->count;
+    return 2 * (double)tw_busy_of(engine, 1, s->floor_moved[mover]) / (double)engine->count >= computes;
+}
+
+/* What must cross, as far as it is wanted. Where only time matters links are mostly not what it waits for: there less care is taken. */
 static void measure_floors(tw_space *s)
 {
     enum { CARE = 30000, LESS_CARE = 2000 };
@@ -221,6 +232,7 @@ static void measure_floors(tw_space *s)
         if (engine->kind != TW_MOVES || !(s->wants & (TW_WANTS_TIME | TW_WANTS_TRAFFIC))) continue;
         tw_price price = tw_price_of_units(s, engine->memory, e);
         s->floor_moved[e] = tw_floor_of(s, engine->memory, &price, most);
+        if (most < CARE && is_busy(s, e)) s->floor_moved[e] = tw_floor_of(s, engine->memory, &price, CARE);
     }
 }
 

@@ -242,12 +242,24 @@ static tw_status simulate_other(const staged *c, const tw_op_map *map, tw_outcom
     return status;
 }
 
-/* A search with these goals from a mapping on; what it finds is offered. *out is its best, or what it began with. */
+/* Whether the mapping's program has so many instructions that simulating it would take all of this work. */
+static bool is_long(const staged *c, const tw_op_map *map, int64_t work)
+{
+    const tw_eval *eval = c->search->eval;
+    tw_outline outline;
+    tw_status status = eval->outline(eval->user[0], &c->search->problem, map, &outline);
+    return status == TW_OK && outline.exact && tw_outline_instructions(&outline, c->space.machine) > work;
+}
+
+/* A search with these goals from a mapping on, or from nothing if its program is long; what it finds is offered. *out is its best, or
+ * what it began with. */
 static tw_status search_beside(staged *c, const tw_goals *goals, const tw_diag *diag, tw_op_map *out)
 {
     tw_search_options options = *c->search->options;
     const tw_op_map start = *out;
-    const tw_search search = {c->search->problem, &options, c->search->eval, &start, true, true};
+    const bool begins = !is_long(c, out, work_of_others(c));
+    const tw_search search = {c->search->problem,     &options, c->search->eval,
+                              begins ? &start : NULL, begins,   begins};
     tw_outcome outcome;
     bool known;
     tw_hunt hunt;
@@ -511,14 +523,17 @@ static tw_status run_stage(staged *c, const tw_goal *goal, int64_t budget, const
     return TW_OK;
 }
 
-/* Work for a tie: a part of what the objectives took, more where somebody waits for a proof, and little for one of many layers, of which
- * ties took half of the time. */
+/* Work for a tie: a part of what the objectives took, more where somebody waits for a proof, never more than that part of the budget, and
+ * little for one of many layers: there ties took a third of the time, and the
+ * energy of whole networks is the same in three digits without any. */
 static int64_t tie_work(const staged *c)
 {
-    static const int64_t share = 8, least = 100000, least_of_layer = 30000, most = 2000000;
+    static const int64_t share = 8, least = 100000, share_of_layer = 32, least_of_layer = 8000, most = 2000000;
     const tw_search_options *options = c->search->options;
     if (options->prove) return most;
-    return tw_clamp(c->hunt.work / share, options->patience > 0 ? least_of_layer : least, most);
+    if (options->patience > 0) return tw_clamp(c->hunt.work / share_of_layer, least_of_layer, most);
+    int64_t work = tw_clamp(c->hunt.work / share, least, most);
+    return options->budget > 0 ? tw_clamp(options->budget / share, 1, work) : work;
 }
 
 /* Where the program is too long for the work that a tie is worth, it stays as it is. */
