@@ -16,11 +16,10 @@
 /* Energy x time is made small where the sum of both, as shares of what they are now, is: close to it that is the same. */
 double tw_fused_price(const void *user, double cycles, double energy_fj)
 {
-    static const double of_tolerance = 0.1;
     const tw_fused_scale *s = user;
     if (s->measure == TW_ENERGY) return energy_fj + 1e-9 * cycles;
     if (s->measure == TW_EDP) return cycles / s->cycles + energy_fj / s->energy_fj;
-    return cycles + (1e-9 + of_tolerance * s->within * s->cycles) * energy_fj / s->energy_fj;
+    return cycles + (1e-9 + s->weight * s->cycles) * energy_fj / s->energy_fj;
 }
 
 static tw_measure measure_of(const tw_search_options *options)
@@ -127,7 +126,7 @@ tw_fused_scale tw_fused_scale_of(const tw_request *asked, const tw_summary *apar
     static const double unknown = 1e9;
     return (tw_fused_scale){measure_of(asked->options), apart ? (double)tw_max(1, apart->cycles) : unknown,
                             apart ? (double)tw_max(1, apart->energy_fj) : unknown,
-                            apart ? tolerance_of(asked->options) : 0};
+                            apart ? tolerance_of(asked->options) : 0, 0};
 }
 
 bool tw_fused_is_better(const tw_fused_scale *s, const tw_fused *fused, const tw_summary *apart)
@@ -340,6 +339,22 @@ static tw_status end_search(const hunt *h, int64_t start, const tw_plan *plan, c
     return TW_OK;
 }
 
+static bool is_better(const tw_fused_scale *s, const tw_plan *plan, const tw_plan *apart)
+{
+    const tw_fused found = {.cycles = plan->sum.cycles, .energy_fj = plan->sum.energy_fj};
+    return tw_fused_is_better(s, &found, &apart->sum);
+}
+
+/* Where layers are preferred to faster groups for their energy, groups are looked for once more, and as much energy as all layers take is worth a tenth of the tolerance then. */
+static tw_status spare_energy(hunt *h, tw_fused_scale *s, const tw_plan **plan)
+{
+    static const double of_tolerance = 0.1;
+    if (s->within <= 0 || (*plan)->sum.cycles >= h->apart->sum.cycles || is_better(s, *plan, h->apart))
+        return TW_OK;
+    s->weight = of_tolerance * s->within;
+    return find_here(h, plan);
+}
+
 tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_op *alone, const tw_work *work,
                         const tw_plan **out)
 {
@@ -361,9 +376,9 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
     TW_TRY(list_apart(apart, work->arena, &h.search.apart_op));
     TW_TRY(find_here(&h, &plan));
     if (!plan && h.request.limits) return refuse(asked, &(tw_fused){.blocked = h.blocked}, alone, work);
+    if (plan && apart && !h.request.limits) TW_TRY(spare_energy(&h, &s, &plan));
     if (!plan) return TW_OK;
-    const tw_fused found = {.cycles = plan->sum.cycles, .energy_fj = plan->sum.energy_fj};
-    if (!h.request.limits && !tw_fused_is_better(&s, &found, &apart->sum)) return TW_OK;
+    if (!h.request.limits && apart && !is_better(&s, plan, apart)) return TW_OK;
     TW_TRY(end_search(&h, start, plan, &plan));
     return tw_joint_with_ends(plan, work, out);
 }

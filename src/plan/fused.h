@@ -13,12 +13,12 @@ bool tw_fused_suits(const tw_request *asked);
 TW_NODISCARD tw_status tw_fused_check(const tw_search_options *options, const tw_machine *machine, tw_loc loc,
                                       tw_diag *diag);
 
-/* By which times and energies are compared: those of the plan layer by layer (NULL: there is none). Where time may be so much above its least for the sake of energy (`latency+1%,energy`),
- * energy counts beside it in the search: as much as all layers take is worth a tenth of the tolerance, so that no plan wastes energy for a few cycles. */
+/* By which times and energies are compared: those of the plan layer by layer (NULL: there is none). */
 typedef struct tw_fused_scale {
     tw_measure measure;
     double cycles, energy_fj;
-    double within; /* the tolerance; 0: energy decides among equals alone */
+    double within; /* how far time may be above its least for the sake of energy (`latency+1%,energy`) */
+    double weight; /* of the energy of all layers, as a share of their time; 0: energy decides among equals alone */
 } tw_fused_scale;
 tw_fused_scale tw_fused_scale_of(const tw_request *asked, const tw_summary *apart);
 double tw_fused_price(const void *scale, double cycles, double energy_fj);
