@@ -107,23 +107,28 @@ static tw_status make_roomy(trial *t)
 
 /* ---- changes of the mapping ---- */
 
-/* The machine with memories that are just large enough, and "8'192 bytes of l1, which has 4'096"; *first: the first that grows, or -1. */
+/* The machine with memories that are just large enough, and "8'192 bytes of l1, which has 4'096"; *first: the first that grows, or -1. Of many memories the first few are named. */
 static tw_status enlarge(trial *t, const int64_t *used, const tw_machine **out, const char **text, int *first)
 {
     const tw_platform *p = t->plan->machine->platform;
+    enum { NAMED = 3 };
     const char *words = "";
     tw_variant larger;
+    int n = 0;
     *first = -1;
     TW_TRY(tw_variant_of(t->plan->machine, t->arena, &larger));
     for (int m = 1; m < p->n_memories && words; m++) {
         int64_t has = p->memory[m].is.size;
         if (has == TW_UNLIMITED || used[m] <= has) continue;
         tw_variant_set_size(&larger, m, used[m]);
+        if (n++ >= NAMED) continue;
         words = tw_arena_printf(t->arena, "%s%s%s %s of %s, which has %s", words, *words ? ", and " : "",
                                 TW_GROUPED(used[m]), tw_unit_plural(t->plan->machine->unit), p->memory[m].name,
                                 TW_GROUPED(has));
         if (*first < 0) *first = m;
     }
+    if (n > NAMED && words)
+        words = tw_arena_printf(t->arena, "%s, and more of %d other memories", words, n - NAMED);
     *out = larger.machine;
     *text = words;
     return words ? TW_OK : TW_ERR_NOMEM;

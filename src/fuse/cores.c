@@ -220,6 +220,18 @@ static bool lengthen(const tw_cores_hunt *h, tw_segment *segment, int *last)
     return segment->n <= TW_MAX_GROUP_OPS;
 }
 
+/* What comes next if this segment is no better otherwise: a longer one, and what stands behind it. */
+static tw_status guess_longer(tw_cores_hunt *h, tw_segment segment, int last)
+{
+    if (!h->helper) return TW_OK;
+    tw_helper_forget(h);
+    int next = last;
+    if (lengthen(h, &segment, &next)) TW_TRY(tw_helper_guess_whole(h, &segment));
+    if (last >= h->best->mapping.n_groups) return TW_OK;
+    segment = segment_of(h, &h->best->mapping.group[last]);
+    return tw_helper_guess_whole(h, &segment);
+}
+
 /* Each group, and those that it makes with the ones behind it. */
 static tw_status improve(tw_cores_hunt *h)
 {
@@ -229,6 +241,7 @@ static tw_status improve(tw_cores_hunt *h)
         do {
             int64_t before = h->best->cycles;
             bool closed = tw_segment_is_closed(&segment, h->readers);
+            TW_TRY(guess_longer(h, segment, last));
             if (closed) TW_TRY(improve_segment(h, &segment, g, &last));
             if (closed && segment.n > 1) TW_TRY(pipeline_segment(h, &segment, g, &last));
             misses = h->best->cycles < before ? 0 : misses + 1;
@@ -308,6 +321,11 @@ static tw_status part_segment(tw_cores_hunt *h, int first, int last, bool *bette
 {
     const tw_segment whole = segment_of(h, &h->best->mapping.group[first]);
     *better = false;
+    tw_helper_forget(h);
+    for (int cut = 1; cut < whole.n; cut++) {
+        TW_TRY(tw_helper_guess_whole(h, &(tw_segment){whole.model, whole.first, cut}));
+        TW_TRY(tw_helper_guess_whole(h, &(tw_segment){whole.model, whole.first + cut, whole.n - cut}));
+    }
     for (int cut = 1; cut < whole.n && !*better && !tw_hunt_is_over(h); cut++) {
         const tw_segment head = {whole.model, whole.first, cut},
                          tail = {whole.model, whole.first + cut, whole.n - cut};

@@ -1,5 +1,6 @@
 /* src/fuse/hunt.h - a search over splits of segments and mappings of them on several cores: what its files share (cores.h).
  *
+ *     helper.c    a second thread that tiles parts ahead
  *     parts.c     a part of a segment on one core: its best tilings, simulated alone; whole mappings, simulated and kept
  *     splits.c    a segment in parts, side by side; along which loops, over how many cores, with which shares
  *     paths.c     all operators in segments, each split in its best way, one behind the other
@@ -50,6 +51,7 @@ typedef struct tw_tiled {
 } tw_tiled;
 
 enum { TW_TILED_BUCKETS = 1024 };
+typedef struct tw_helper tw_helper;
 typedef struct tw_cores_hunt {
     const tw_fuse_request *asked;
     const tw_platform *platform;
@@ -60,10 +62,10 @@ typedef struct tw_cores_hunt {
     tw_cores_found *out;
     tw_arena *arena, *scratch, *bench;
     tw_diag *diag;
-    bool pairs;                   /* splits along two loops are tried */
-    bool few;                     /* splits over all cores alone are   */
-    struct tw_cores_hunt *helper; /* of a second thread; NULL: there is one only */
-    tw_diag own_diag;             /* a helper's                                     */
+    bool pairs;        /* splits along two loops are tried       */
+    bool few;          /* splits over all cores alone are         */
+    tw_helper *helper; /* a second thread; NULL: there is one only */
+    tw_diag own_diag;  /* a helper's                               */
 } tw_cores_hunt;
 
 /* ---- parts.c ---- */
@@ -89,14 +91,32 @@ TW_NODISCARD tw_status tw_part_tilings(tw_cores_hunt *h, const tw_hunt_split *s,
                                        const tw_machine *machine, tw_drive **out);
 /* The best tiling of a part on its core; `cycles` stays 0 when there is none. */
 TW_NODISCARD tw_status tw_part_tile(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p);
-/* Tiles those parts of a split that are not known yet, on two threads where there are two: tw_part_tile then finds them. */
+/* The same of a part of which nothing is known; nothing is kept. */
+TW_NODISCARD tw_status tw_part_tile_new(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p);
+/* Tiles those parts of a split that are not known yet: tw_part_tile then finds them. */
 TW_NODISCARD tw_status tw_parts_tile(tw_cores_hunt *h, const tw_hunt_split *s);
-/* What the second thread has of its own; it is closed when the search is over, and what it found stays. */
-TW_NODISCARD tw_status tw_helper_open(tw_cores_hunt *h);
-void tw_helper_close(tw_cores_hunt *h);
+/* What parts of a split are alike by; and what is known of parts like it, NULL: nothing. */
+tw_tiled tw_tiled_key(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p);
+bool tw_tiled_is_like(const tw_tiled *a, const tw_tiled *b);
+const tw_tiled *tw_tiled_find(tw_cores_hunt *h, const tw_tiled *key);
 /* The group of a part in numbers of the whole platform. */
 TW_NODISCARD tw_status tw_part_place(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p,
                                      tw_group_map *out);
+
+/* ---- helper.c: all of it does nothing where there is one thread ---- */
+
+/* Starts the second thread; when it is closed, what it found stays. */
+TW_NODISCARD tw_status tw_helper_open(tw_cores_hunt *h);
+void tw_helper_close(tw_cores_hunt *h);
+/* Says that the part will be needed: at once (`first`), or perhaps. */
+TW_NODISCARD tw_status tw_helper_post(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, bool first);
+/* The segment whole on each kind of core; and all parts of a split. Perhaps. */
+TW_NODISCARD tw_status tw_helper_guess_whole(tw_cores_hunt *h, const tw_segment *segment);
+TW_NODISCARD tw_status tw_helper_guess_parts(tw_cores_hunt *h, const tw_hunt_split *s);
+/* What was guessed before and is not begun is not needed any more. */
+void tw_helper_forget(tw_cores_hunt *h);
+/* The part as the helper tiled it, which is counted now; not `done`: it has not, and will not. */
+TW_NODISCARD tw_status tw_helper_take(tw_cores_hunt *h, const tw_tiled *key, tw_hunt_part *p, bool *done);
 
 /* ---- splits.c ---- */
 

@@ -46,20 +46,44 @@ static int64_t rate_of_ports(const tw_platform *p, const char **name)
     return rate;
 }
 
-/* The same of all movers there. A transfer of very many units takes as long as the rate says. */
-static double rate_of_movers(const tw_platform *p, const char **name)
+/* The bus that the mover passes in every direction in which it carries; -1: there is none, or one without a limit. */
+static int bus_of(const tw_platform *p, const tw_platform_engine *e)
+{
+    static const unsigned way[] = {TW_INWARDS, TW_OUTWARDS};
+    int bus = -1;
+    for (int i = 0; i < 2; i++) {
+        if (!(e->is.carries & way[i])) continue;
+        int at = e->reads[i] >= 0 && p->port[e->reads[i]].memory < 0 ? e->reads[i] : e->writes[i];
+        if (at < 0 || p->port[at].memory >= 0 || p->port[at].per_cycle == 0 || (bus >= 0 && at != bus)) return -1;
+        bus = at;
+    }
+    return bus;
+}
+
+/* The same of all movers there: of those that share a bus no more than the bus passes. A transfer of very many units takes as long as the rate says. */
+static tw_status rate_of_movers(const tw_platform *p, tw_arena *scratch, double *rate, const char **name)
 {
     static const int64_t many = INT64_C(1) << 40;
-    double rate = 0;
+    double *over, alone = 0;
+    TW_ALLOC(scratch, over, p->n_ports + 1);
+    *rate = 0;
     for (int e = 0; e < p->n_engines; e++) {
         const tw_engine *is = &p->engine[e].is;
         if (is->kind != TW_MOVES || is->outer != 0) continue;
         int64_t cycles = tw_cost_least(&is->cost, is->pipelined, 1, many);
-        if (cycles < 2) return 0;
-        if (rate == 0) *name = p->engine[e].name;
-        rate += (double)many / (double)(cycles - 1) * (double)is->count * (1 + 1e-6);
+        int bus = bus_of(p, &p->engine[e]);
+        double own = cycles < 2 ? INFINITY : (double)many / (double)(cycles - 1) * (double)is->count * (1 + 1e-6);
+        if (cycles < 2 && bus < 0) return TW_OK;
+        *(bus < 0 ? &alone : &over[bus]) += own;
+        if (!*name || bus < 0) *name = p->engine[e].name;
     }
-    return rate;
+    *rate = alone;
+    for (int i = 0; i < p->n_ports; i++) {
+        double most = (double)p->port[i].per_cycle * (double)p->port[i].ways;
+        if (over[i] > most && *rate == 0) *name = p->port[i].name;
+        *rate += fmin(over[i], most);
+    }
+    return TW_OK;
 }
 
 /* Whether some engine computes where memory 0 is: then nothing need pass. */
@@ -70,14 +94,16 @@ static bool computes_outside(const tw_platform *p)
     return false;
 }
 
-static void bound_transfers(counter *c)
+static tw_status bound_transfers(counter *c)
 {
-    const char *name = NULL;
-    if (c->units == 0 || computes_outside(c->platform)) return;
+    const char *name = NULL, *mover = NULL;
+    double movers;
+    if (c->units == 0 || computes_outside(c->platform)) return TW_OK;
     int64_t ports = rate_of_ports(c->platform, &name);
     if (ports > 0) raise(c, tw_cdiv(c->units, ports), name);
-    double movers = rate_of_movers(c->platform, &name);
-    if (movers > 0) raise(c, round_down((double)c->units / movers), name);
+    TW_TRY(rate_of_movers(c->platform, c->scratch, &movers, &mover));
+    if (movers > 0) raise(c, round_down((double)c->units / movers), mover);
+    return TW_OK;
 }
 
 /* ---- engines ---- */
@@ -150,7 +176,7 @@ static tw_status find(counter *c, const tw_machine *machine)
     bool known;
     TW_TRY(count(c, machine, &known));
     if (!known) return TW_OK;
-    bound_transfers(c);
+    TW_TRY(bound_transfers(c));
     for (int kind = 0; kind < TW_N_COMPUTES; kind++) TW_TRY(bound_kind(c, (tw_compute)kind));
     return TW_OK;
 }

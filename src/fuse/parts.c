@@ -1,13 +1,11 @@
 /* src/fuse/parts.c - programs of a search over cores, and parts of segments: see hunt.h.
  *
  * What is planned on the machine of one core (kinds.h) is good for all cores of its kind. Tilings of a part are those of a model of its operators alone, in which the driver's loop is as long as the part. */
-#include "core/adopt.h"
 #include "core/deadline.h"
 #include "fuse/hunt.h"
 #include "mapping/groups.h"
 #include "sim/joint.h"
 
-#include <pthread.h>
 #include <string.h>
 
 /* Parts of a group are simulated alone as long as so many commands take, whole mappings beyond that. */
@@ -220,7 +218,7 @@ static tw_tiled **bucket_of(tw_cores_hunt *h, const tw_tiled *t)
     return &h->tiled[key >> 32 & (TW_TILED_BUCKETS - 1)];
 }
 
-static bool is_like(const tw_tiled *a, const tw_tiled *b)
+bool tw_tiled_is_like(const tw_tiled *a, const tw_tiled *b)
 {
     for (int l = 0; l < TW_SPLIT_LOOPS; l++)
         if (a->loop[l] != b->loop[l] || a->len[l] != b->len[l] || a->at_start[l] != b->at_start[l] ||
@@ -230,7 +228,7 @@ static bool is_like(const tw_tiled *a, const tw_tiled *b)
 }
 
 /* What parts of a split are alike by. */
-static tw_tiled key_of(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p)
+tw_tiled tw_tiled_key(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p)
 {
     const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
     tw_tiled key = {.kind = h->core[p->core].kind, .first = s->segment.first, .n = s->segment.n};
@@ -246,10 +244,10 @@ static tw_tiled key_of(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_
 }
 
 /* What is known of parts like it; NULL: nothing. */
-static const tw_tiled *find_tiled(tw_cores_hunt *h, const tw_tiled *key)
+const tw_tiled *tw_tiled_find(tw_cores_hunt *h, const tw_tiled *key)
 {
     const tw_tiled *is = *bucket_of(h, key);
-    while (is && !is_like(is, key)) is = is->next;
+    while (is && !tw_tiled_is_like(is, key)) is = is->next;
     return is;
 }
 
@@ -274,7 +272,7 @@ static void take_tiled(const tw_tiled *is, tw_hunt_part *p)
 }
 
 /* The tiling itself, which nobody knows yet. */
-static tw_status tile_part(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p)
+tw_status tw_part_tile_new(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p)
 {
     tw_arena_mark mark = tw_arena_save(h->scratch), model = tw_arena_save(h->bench);
     p->cycles = 0;
@@ -287,11 +285,13 @@ static tw_status tile_part(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_par
 /* The best tiling of a part on its core; `cycles` stays 0 when there is none. */
 tw_status tw_part_tile(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p)
 {
-    const tw_tiled key = key_of(h, s, p), *is = find_tiled(h, &key);
+    const tw_tiled key = tw_tiled_key(h, s, p), *is = tw_tiled_find(h, &key);
     if (!is) {
-        TW_TRY(tile_part(h, s, p));
+        bool done;
+        TW_TRY(tw_helper_take(h, &key, p, &done));
+        if (!done) TW_TRY(tw_part_tile_new(h, s, p));
         TW_TRY(keep_tiled(h, &key, p));
-        is = find_tiled(h, &key);
+        is = tw_tiled_find(h, &key);
     }
     take_tiled(is, p);
     return TW_OK;
@@ -299,99 +299,31 @@ tw_status tw_part_tile(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p
 
 /* ---- several parts at once ---- */
 
-/* Parts of a split that are new, and who tiles every other one of them. */
-typedef struct tiling_share {
-    tw_cores_hunt *h;
-    const tw_hunt_split *s;
-    tw_hunt_part *part;
-    int n, from, step;
-    tw_status status;
-} tiling_share;
-
-static void *tile_share(void *user)
+/* Whether the part is not known yet, and is none of those before it. */
+static bool is_new(tw_cores_hunt *h, const tw_hunt_split *s, int i)
 {
-    tiling_share *job = user;
-    for (int i = job->from; i < job->n && job->status == TW_OK; i += job->step)
-        job->status = tile_part(job->h, job->s, &job->part[i]);
-    return NULL;
+    const tw_tiled key = tw_tiled_key(h, s, &s->part[i]);
+    if (tw_tiled_find(h, &key)) return false;
+    for (int k = 0; k < i; k++) {
+        const tw_tiled other = tw_tiled_key(h, s, &s->part[k]);
+        if (tw_tiled_is_like(&other, &key)) return false;
+    }
+    return true;
 }
 
-/* Those that differ and are not known yet; how many. */
-static int list_new(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *out)
+tw_status tw_parts_tile(tw_cores_hunt *h, const tw_hunt_split *s)
 {
     int n = 0;
     for (int i = 0; i < s->n && n < TW_FEW_CORES; i++) {
-        const tw_tiled key = key_of(h, s, &s->part[i]);
-        bool known = find_tiled(h, &key) != NULL;
-        for (int k = 0; k < n && !known; k++) {
-            const tw_tiled other = key_of(h, s, &out[k]);
-            known = is_like(&other, &key);
-        }
-        if (!known) out[n++] = s->part[i];
+        if (!is_new(h, s, i)) continue;
+        if (n++ > 0) TW_TRY(tw_helper_post(h, s, &s->part[i], true));
     }
-    return n;
-}
-
-/* A second thread, with memory and counts of its own, tiles every other part; what is found, and what is counted, does not depend on who finds it. */
-tw_status tw_parts_tile(tw_cores_hunt *h, const tw_hunt_split *s)
-{
-    tw_hunt_part part[TW_FEW_CORES];
-    int n = list_new(h, s, part);
-    pthread_t thread;
-    tw_cores_hunt *helper = h->helper;
     if (n < 2) return TW_OK; /* where it is needed */
-    tiling_share mine = {.h = h, .s = s, .part = part, .n = n, .step = helper ? 2 : 1}, other = mine;
-    if (helper) {
-        other.h = helper;
-        other.from = 1;
-        helper->core = h->core;
-        bool started = pthread_create(&thread, NULL, tile_share, &other) == 0;
-        tile_share(&mine);
-        if (started)
-            pthread_join(thread, NULL);
-        else
-            tile_share(&other);
-        h->out->n_commands += helper->out->n_commands;
-        h->best->n_simulated += helper->best->n_simulated;
-        helper->out->n_commands = 0;
-        helper->best->n_simulated = 0;
-    } else {
-        tile_share(&mine);
-    }
-    TW_TRY(mine.status);
-    TW_TRY(other.status);
-    for (int i = 0; i < n; i++) {
-        const tw_tiled key = key_of(h, s, &part[i]);
-        TW_TRY(keep_tiled(h, &key, &part[i]));
+    for (int i = 0, k = 0; i < s->n && k < n; i++) {
+        tw_hunt_part p = s->part[i];
+        if (!is_new(h, s, i)) continue;
+        TW_TRY(tw_part_tile(h, s, &p));
+        k++;
     }
     return TW_OK;
-}
-
-tw_status tw_helper_open(tw_cores_hunt *h)
-{
-    tw_cores_hunt *own;
-    h->helper = NULL;
-    if (h->asked->n_threads < 2 || h->platform->n_cores < 2) return TW_OK;
-    TW_ALLOC(h->arena, own, 1);
-    TW_ALLOC(h->arena, own->out, 1);
-    own->asked = h->asked;
-    own->platform = h->platform;
-    own->best = &own->out->best;
-    own->arena = tw_arena_new();
-    own->scratch = tw_arena_new();
-    own->bench = tw_arena_new();
-    own->own_diag = tw_diag_quiet(h->diag);
-    own->diag = &own->own_diag;
-    h->helper = own;
-    return own->arena && own->scratch && own->bench ? TW_OK : TW_ERR_NOMEM;
-}
-
-void tw_helper_close(tw_cores_hunt *h)
-{
-    tw_cores_hunt *own = h->helper;
-    if (!own) return;
-    if (own->arena) tw_arena_adopt(h->arena, own->arena);
-    tw_arena_free(own->scratch);
-    tw_arena_free(own->bench);
-    h->helper = NULL;
 }

@@ -225,6 +225,27 @@ tw_status tw_split_refine(tw_cores_hunt *h, tw_hunt_split *best)
     return TW_OK;
 }
 
+/* The first shares of each loop over all cores are those that balancing begins with. */
+static tw_status guess_loops(tw_cores_hunt *h, tw_hunt_split *s, const tw_hunt_part *rank, const int64_t *alone,
+                             int n, const int *loop, int n_loops)
+{
+    double *weight;
+    if (!h->helper) return TW_OK;
+    TW_ALLOC(h->scratch, weight, n);
+    s->n_loops = 1;
+    for (int l = 0; l < n_loops; l++) {
+        int most = (int)tw_min(n, tw_segment_op(&s->segment, s->segment.n - 1)->loop[loop[l]].extent);
+        for (int k = h->few && most > 2 ? most : 2; k <= most; k = next_count(k, most)) {
+            s->loop[0] = loop[l];
+            tw_split_choose(s, rank, k);
+            for (int i = 0; i < k; i++) weight[i] = 1 / (double)alone[s->part[i].core];
+            (void)tw_split_share(s, weight);
+            TW_TRY(tw_helper_guess_parts(h, s));
+        }
+    }
+    return TW_OK;
+}
+
 tw_status tw_split_all(tw_cores_hunt *h, const tw_segment *segment, const tw_hunt_part *rank, const int64_t *alone,
                        int n, tw_hunt_splits *out)
 {
@@ -232,6 +253,7 @@ tw_status tw_split_all(tw_cores_hunt *h, const tw_segment *segment, const tw_hun
     tw_hunt_split s = {.segment = *segment};
     TW_ALLOC(h->arena, s.part, h->platform->n_cores);
     *out = (tw_hunt_splits){0};
+    TW_TRY(guess_loops(h, &s, rank, alone, n, loop, n_loops));
     for (int l = 0; l < n_loops && !tw_hunt_is_over(h); l++) {
         s.loop[0] = loop[l];
         TW_TRY(split_loop(h, &s, rank, alone, n, out));

@@ -149,33 +149,58 @@ static void widen(tw_region *hull, const tw_region *by, int n_axes)
             (tw_span){tw_min(hull->axis[a].lo, by->axis[a].lo), tw_max(hull->axis[a].hi, by->axis[a].hi)};
 }
 
-/* The part of the operand that the box touches joins the hull of what others do, whose elements are counted. */
-static void touch(const tw_op *op, int operand, const tw_box *box, tw_region *hull, int64_t *elems)
+/* What the box touches of the operand; false: nothing. */
+static bool region_of(const tw_op *op, int operand, const tw_box *box, tw_region *out)
 {
-    tw_region region = {0};
-    int n_axes = op->operand[operand].n_axes;
-    if (tw_box_is_empty(op, box) || tw_region_of(&op->operand[operand], box, &region) == 0) return;
+    return !tw_box_is_empty(op, box) && tw_region_of(&op->operand[operand], box, out) > 0;
+}
+
+/* A part of the operand joins the hull of what others touch, whose elements are counted. */
+static void join(const tw_region *region, int n_axes, tw_region *hull, int64_t *elems)
+{
     if (*elems == 0)
-        memcpy(hull, &region, (size_t)n_axes * sizeof *region.axis);
+        memcpy(hull, region, (size_t)n_axes * sizeof *region->axis);
     else
-        widen(hull, &region, n_axes);
+        widen(hull, region, n_axes);
     *elems = 1;
     for (int a = 0; a < n_axes; a++) *elems *= tw_span_len(hull->axis[a]);
+}
+
+/* A corner before c at which the operator has the same box, but for loops that do not move the operand; -1: there is none. */
+static int like_corner(const tw_tiler *w, const tw_entered *e, const tw_op *op, unsigned loops, int c,
+                       const tw_tiling *t)
+{
+    for (int p = 0; p < t->n_cuts; p++) {
+        int b = c - w->step[p];
+        bool same = w->corner[c].at[p] > 0;
+        for (int l = 0; l < op->n_loops && same; l++) {
+            const tw_span *x = &e->box[b].span[l], *y = &e->box[c].span[l];
+            same = loops >> l & 1 ? x->lo == y->lo && x->hi == y->hi : (x->lo < x->hi) == (y->lo < y->hi);
+        }
+        if (same) return b;
+    }
+    return -1;
 }
 
 static void touch_all(tw_tiler *w, int d, int operand, tw_tiler_seen *s, const tw_tiling *t)
 {
     const tw_entered *e = &w->entered[d];
     const tw_op *op = tw_segment_op(&w->widest->segment, tw_tiler_op(w->widest, d));
-    size_t axes = (size_t)op->operand[operand].n_axes * sizeof(tw_span);
+    int n_axes = op->operand[operand].n_axes;
+    unsigned loops = tw_operand_loops(&op->operand[operand]);
+    tw_region region[TW_MOST_CORNERS], old;
+    bool any[TW_MOST_CORNERS];
     for (int c = 0; c < w->n_corners && s->version == 0; c++) {
         s->elems[c] = s->old_elems[c] = 0;
-        memset(s->region[c].axis, 0, axes);
+        memset(s->region[c].axis, 0, (size_t)n_axes * sizeof(tw_span));
     }
     for (int c = 0; c < w->n_corners; c++) {
-        touch(op, operand, &e->box[c], &s->region[c], &s->elems[c]);
-        if (t->slide > 0 && w->corner[c].at[t->slide - 1] > 0)
-            touch(op, operand, &e->old[c], &s->old[c], &s->old_elems[c]);
+        int like = like_corner(w, e, op, loops, c, t);
+        any[c] = like >= 0 ? any[like] : region_of(op, operand, &e->box[c], &region[c]);
+        if (like >= 0 && any[c]) memcpy(region[c].axis, region[like].axis, (size_t)n_axes * sizeof(tw_span));
+        if (any[c]) join(&region[c], n_axes, &s->region[c], &s->elems[c]);
+        if (t->slide > 0 && w->corner[c].at[t->slide - 1] > 0 && region_of(op, operand, &e->old[c], &old))
+            join(&old, n_axes, &s->old[c], &s->old_elems[c]);
     }
     sum_up(w, s, t);
 }

@@ -86,7 +86,6 @@ typedef struct tw_rival_memory {
     unsigned keeps;                 /* bit o: operand o may reside here                                   */
     double read_pj, write_pj, update_pj, leak_pj; /* per block; per cycle and instance                    */
     double buffering;                             /* the size is divided by it, above 0                   */
-    bool stays_single;                            /* ZigZag: never assumed to be double-buffered          */
     int n_ports;
     tw_rival_port port[TW_RIVAL_PORTS];
     int port_of[TW_RIVAL_OPERANDS][TW_N_WAYS]; /* -1: none, which is unlimited */

@@ -308,16 +308,23 @@ bool tw_levels_take_turns(const tw_rival_memory *m)
     return m->n_ports == 0;
 }
 
+static void print_mover_name(const tw_rival *rival, const tw_levels *levels, const pair *p, const char *carries,
+                             tw_text *out)
+{
+    tw_text_printf(out, "%s_",
+                   strcmp(carries, "both") == 0 ? "port"
+                   : strcmp(carries, "in") == 0 ? "fill"
+                                                : "drain");
+    tw_levels_print_name(rival, levels, p->inner, out);
+    if (p->outer >= 0) tw_text_printf(out, "_%d", p->outer);
+}
+
 static void print_mover(const tw_rival *rival, int layer, const tw_levels *levels, const pair *p,
                         const char *carries, tw_text *out)
 {
     bool in = strcmp(carries, "out") != 0;
-    tw_text_printf(out, "%s  - {name: %s_", indent(levels),
-                   strcmp(carries, "both") == 0 ? "port"
-                   : in                         ? "fill"
-                                                : "drain");
-    tw_levels_print_name(rival, levels, p->inner, out);
-    if (p->outer >= 0) tw_text_printf(out, "_%d", p->outer);
+    tw_text_printf(out, "%s  - {name: ", indent(levels));
+    print_mover_name(rival, levels, p, carries, out);
     tw_text_printf(out, ", between: [");
     tw_levels_print_name(rival, levels, p->outer, out);
     tw_text_printf(out, ", ");
@@ -329,7 +336,11 @@ static void print_mover(const tw_rival *rival, int layer, const tw_levels *level
     tw_text_printf(out, ", cost: {latency: 0, per_cycle: %" PRId64 "}}\n", pair_rate(rival, levels, p, in));
 }
 
-static void print_pair(const tw_rival *rival, int layer, const tw_levels *levels, const pair *p, tw_text *out)
+typedef void visit_mover(const tw_rival *rival, int layer, const tw_levels *levels, const pair *p,
+                         const char *carries, tw_text *out);
+
+static void visit_pair(const tw_rival *rival, int layer, const tw_levels *levels, const pair *p, visit_mover *visit,
+                       tw_text *out)
 {
     const tw_einsum *e = rival->layer[layer].einsum;
     const tw_rival_memory *outer = &rival->machine->memory[p->outer < 0 ? 0 : levels->level[p->outer].memory];
@@ -338,23 +349,46 @@ static void print_pair(const tw_rival *rival, int layer, const tw_levels *levels
         if (e->operand[o].updated) results |= 1u << o;
     bool inputs = p->operands & ~results, sums = p->operands & results;
     if (tw_levels_take_turns(outer) && inputs && sums) {
-        print_mover(rival, layer, levels, p, "both", out);
+        visit(rival, layer, levels, p, "both", out);
         return;
     }
-    print_mover(rival, layer, levels, p, "in", out); /* partial sums come back, too */
-    if (sums) print_mover(rival, layer, levels, &(pair){p->outer, p->inner, results}, "out", out);
+    visit(rival, layer, levels, p, "in", out); /* partial sums come back, too */
+    if (sums) visit(rival, layer, levels, &(pair){p->outer, p->inner, results}, "out", out);
 }
 
-static void print_movers(const tw_rival *rival, int layer, const tw_levels *levels, tw_text *out)
+/* Movers between the levels [-1, n_outer) and those inside of them; -1 is the outermost memory. */
+static void visit_movers(const tw_rival *rival, int layer, const tw_levels *levels, int n_outer, visit_mover *visit,
+                         tw_text *out)
 {
-    for (int outer = -1; outer < levels->n; outer++)
+    for (int outer = -1; outer < n_outer; outer++)
         for (int inner = outer + 1; inner < levels->n; inner++) {
             pair p = {outer, inner, 0};
             for (int o = 0; o < rival->layer[layer].einsum->n_operands; o++)
                 if ((outer < 0 || levels->level[outer].holds >> o & 1) && next_level(levels, o, outer) == inner)
                     p.operands |= 1u << o;
-            if (p.operands) print_pair(rival, layer, levels, &p, out);
+            if (p.operands) visit_pair(rival, layer, levels, &p, visit, out);
         }
+}
+
+static void print_movers(const tw_rival *rival, int layer, const tw_levels *levels, tw_text *out)
+{
+    visit_movers(rival, layer, levels, levels->n, print_mover, out);
+}
+
+static void name_mover(const tw_rival *rival, int layer, const tw_levels *levels, const pair *p,
+                       const char *carries, tw_text *out)
+{
+    bool first = out->failed || out->len == 0 || out->bytes[out->len - 1] == '[';
+    (void)layer;
+    tw_text_printf(out, "%s", first ? "" : ", ");
+    tw_print_our_name(rival->layer[0].name, out);
+    tw_text_printf(out, ".");
+    print_mover_name(rival, levels, p, carries, out);
+}
+
+void tw_levels_name_movers(const tw_rival *rival, const tw_levels *levels, tw_text *out)
+{
+    visit_movers(rival, 0, levels, 0, name_mover, out);
 }
 
 static void print_array(const tw_rival *rival, int layer, const tw_levels *levels, const char *computes,

@@ -56,6 +56,8 @@ bool tw_levels_take_turns(const tw_rival_memory *memory);
  * computes. */
 TW_NODISCARD tw_status tw_levels_print_core(const tw_rival *rival, const tw_levels *levels, const char *computes,
                                             tw_diag *diag, tw_text *out);
+/* Names of the movers between the outermost memory and a core, "core.fill_a, core.drain_a"; the core has the name of the rival's layer. */
+void tw_levels_name_movers(const tw_rival *rival, const tw_levels *levels, tw_text *out);
 /* The machine with these levels, for the operands of the layer. */
 TW_NODISCARD tw_status tw_levels_print_machine(const tw_rival *rival, int layer, const tw_levels *levels,
                                                tw_diag *diag, tw_text *out);

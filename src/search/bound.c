@@ -68,22 +68,39 @@ static int64_t movement_cycles(const tw_view *v, int m)
 
 static bool raise_traffic(tw_view *v, int m, tw_traffic_bound *all, int64_t *energy);
 
-/* Units of each tile of the operand in memory m if all of them have as many, and each comes, or goes, by a command of its own; 0: not so, or
- * not known. */
-static int64_t even_units(const tw_view *v, int m, int o)
+/* Tiles along loop l of the outermost level that are as long as the largest, at least, sizes being chosen. */
+static int64_t full_along(const tw_view *v, int l)
+{
+    const tw_space *s = v->s;
+    tw_range rule = v->p->var[tw_var_rule(s, v->f, 0, l)];
+    int64_t extent = s->op->loop[l].extent, size = v->lo[0][l], n = tw_cdiv(extent, size), least = n;
+    if (extent % size == 0) return n;
+    if (rule.hi > 0) least = tw_min(least, n - 1);       /* and a rest */
+    if (rule.lo == 0) least = tw_min(least, extent % n); /* others are shorter by one */
+    return least;
+}
+
+/* Tiles of the operand in memory m that have as many units as the largest, at least, each of which comes, or goes, by a command of its own; and
+ * whether all have. 0: not known. */
+static int64_t full_tiles(const tw_view *v, int m, int o, bool *all)
 {
     const tw_space *s = v->s;
     const tw_memory *memory = &s->machine->memory[m];
     int t = v->f->grain[m];
+    int64_t n = 1;
+    *all = true;
     if (s->rules->nests || v->skips || s->slides[m][o] || (s->clipped >> o & 1)) return 0;
     if (memory->whole && (memory->keeps & tw_role_of(s->op, o))) return 0;
     if (o == tw_op_output(s->op) && s->partial_units != s->elem_units[o]) return 0;
     for (unsigned rest = s->loops[o]; rest; rest &= rest - 1) {
         int l = __builtin_ctz(rest);
         int64_t size = v->lo[t][l];
-        if (size != v->hi[t][l] || v->small[t][l] != size || s->op->loop[l].extent % size != 0) return 0;
+        bool even = v->small[t][l] == size && s->op->loop[l].extent % size == 0;
+        if (size != v->hi[t][l] || size > s->op->loop[l].extent || (t > 0 && !even)) return 0;
+        *all = *all && even;
+        n = tw_sat_mul(n, even ? s->op->loop[l].extent / size : full_along(v, l));
     }
-    return v->lo_units[t][o];
+    return n;
 }
 
 /* What the commands that carry an operand into or out of memory m take, apart from those of others. */
@@ -91,12 +108,14 @@ static void add_apart(const tw_view *v, int m, int o, tw_load l, tw_traffic_boun
 {
     int e = v->s->mover[m][o];
     const tw_engine *engine = &v->s->machine->engine[e];
-    int64_t cycles, units = even_units(v, m, o), each = units > 0 ? tw_busy_of(engine, 1, units) : 0;
+    bool even, first = all->apart[e] == 0;
+    int64_t cycles, n = tw_min(full_tiles(v, m, o, &even), l.transfers), units = v->lo_units[v->f->grain[m]][o];
+    int64_t each = tw_busy_of(engine, 1, units);
     if (engine->joins || tw_cost_grain(&engine->cost, &cycles) == 0) return; /* others round up in other ways */
-    bool first = all->apart[e] == 0;
-    all->apart[e] =
-        tw_sat_add(all->apart[e], tw_max(tw_busy_of(engine, l.transfers, l.units), tw_sat_mul(each, l.transfers)));
-    if (units == 0 || (!first && all->tile[e] == 0)) {
+    int64_t rest = tw_max(0, l.units - tw_sat_mul(n, units));
+    int64_t full = tw_sat_add(tw_sat_mul(each, n), tw_busy_of(engine, l.transfers - n, rest));
+    all->apart[e] = tw_sat_add(all->apart[e], tw_max(tw_busy_of(engine, l.transfers, l.units), full));
+    if (n == 0 || !even || (!first && all->tile[e] == 0)) {
         all->tile[e] = all->tile_busy[e] = 0;
     } else if (first || (double)each * (double)all->tile[e] < (double)all->tile_busy[e] * (double)units) {
         all->tile[e] = units;

@@ -64,15 +64,15 @@ static int64_t tiles_along(const tw_view *v, int t, int l)
     return tw_max(v->n[t + 1][l], count_tiles(v, l, t, 0, v->s->op->loop[l].extent));
 }
 
-/* Tiles along loop l at most: as many as at least where all have one length. */
+/* Tiles along loop l at most. By either rule a level cuts a piece into no more tiles than the largest one has of this size. */
 static int64_t tiles_at_most(const tw_view *v, int t, int l)
 {
-    int64_t piece = v->s->op->loop[l].extent;
+    int64_t extent = v->s->op->loop[l].extent, piece = extent, n = 1;
     for (int i = 0; i <= t; i++) {
-        if (v->lo[i][l] != v->hi[i][l] || piece % v->lo[i][l] != 0) return v->s->op->loop[l].extent;
-        piece = v->lo[i][l];
+        n = tw_sat_mul(n, tw_cdiv(piece, v->lo[i][l]));
+        piece = tw_min(v->hi[i][l], extent);
     }
-    return v->n[t + 1][l];
+    return tw_min(n, extent);
 }
 
 /* Positions along an axis of two loops that all pairs of tiles bring, padding included: the sum of a (len - 1) + b (len' - 1) + 1.
@@ -104,8 +104,12 @@ static int64_t axis_sum(const tw_view *v, int m, int o, int a, int slide)
     int64_t outside = s->overhang[o][a], covers = 1, few[2];
     if (axis->divisor != 1 || axis->n_terms > 2) return 0;
     if (axis->n_terms == 0) return 1;
-    if (axis->n_terms == 1)
-        return axis->term[0].coef == 1 && outside == 0 ? s->op->loop[axis->term[0].loop].extent : 0;
+    if (axis->n_terms ==
+        1) { /* a tile brings what a stride leaves between its own positions, not what is between tiles */
+        int64_t coef = axis->term[0].coef, extent = s->op->loop[axis->term[0].loop].extent;
+        if (coef < 1 || coef > LONGEST || extent > LONGEST || outside != 0) return 0;
+        return coef * extent - (coef - 1) * tiles_at_most(v, t, axis->term[0].loop);
+    }
     if (axis->term[0].loop == axis->term[1].loop) return 0;
     for (int i = 0; i < 2; i++) {
         const tw_term *term = &axis->term[i];
@@ -142,14 +146,24 @@ static int64_t sum_along(const tw_view *v, int m, int o, int slide)
     return tw_max(n, s->least[o]);
 }
 
+/* Whether a loop moves several elements at a time along some axis of the operand. */
+static bool is_strided(const tw_operand *operand)
+{
+    for (int a = 0; a < operand->n_axes; a++)
+        for (int i = 0; i < operand->axis[a].n_terms; i++)
+            if (operand->axis[a].term[i].coef > 1) return true;
+    return false;
+}
+
 /* Elements of all tiles of the operand, each once, at least; it slides along one loop, or along none. */
 static int64_t sum_of_tiles(const tw_view *v, int m, int o)
 {
     const tw_space *s = v->s;
-    if (s->machine->memory[m].whole || s->windows == 0) return s->least[o];
+    if (s->machine->memory[m].whole || (s->windows == 0 && !is_strided(&s->op->operand[o]))) return s->least[o];
     int64_t least = sum_along(v, m, o, TW_SLIDE_NONE);
     for (int l = 0; l < s->op->n_loops && least > s->least[o]; l++)
-        if (tw_part_may_slide(s, v->p, m, o, l)) least = tw_min(least, sum_along(v, m, o, l));
+        if ((v->may[v->f->grain[m]] >> l & 1) && tw_part_may_slide(s, v->p, m, o, l))
+            least = tw_min(least, sum_along(v, m, o, l));
     return least;
 }
 
@@ -333,7 +347,7 @@ bool tw_closed_of(const tw_view *v, int m, tw_closed *c)
     c->memory = m;
     c->level = v->f->grain[m];
     c->n_loops = c->n = 0;
-    c->apart = c->together = 0;
+    c->apart = c->together = c->outermost = 0;
     memset(c->depends, 0, sizeof c->depends);
     if (v->skips || !add_loops(c)) return false;
     for (int o = 0; o < v->s->op->n_operands; o++)
@@ -386,6 +400,7 @@ static int64_t cost_by(weighing *w, int i, unsigned inside)
  * them, so it has what was put into it and, with them, no less: that is no more to hold than is held, and comes no more often. */
 static unsigned inside_of(const weighing *w, int r)
 {
+    if (w->inside[r] & w->c->outermost) return (1u << w->c->n_loops) - 1;
     return w->inside[r] & w->c->apart ? w->inside[r] | w->c->together : w->inside[r];
 }
 
@@ -438,7 +453,7 @@ static void put_loops(weighing *w, int k)
         tried |= r == 0;
     }
     memcpy(w->inside, before, sizeof before);
-    if (!tried || w->c->apart)
+    if (!tried || w->c->apart || w->c->outermost)
         put_loops(w, k + 1); /* a loop that takes others with it is not for nothing anywhere */
 }
 

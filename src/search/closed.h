@@ -68,8 +68,9 @@ typedef struct tw_closed { /* one memory of a part */
     int64_t left[TW_MAX_MEMORIES];       /* room from `memory` to it beside a tile of everything    */
     /* Not in every order: what holds one of the loops that stand apart holds all of these, which run inside of them. 0: in every order. */
     uint8_t apart, together;
-    unsigned settles; /* sets of operands that may be settled at once: bit w for set w                       */
-    bool ordered;     /* the order is chosen                                                               */
+    uint8_t outermost; /* the same: what holds this loop holds all of them */
+    unsigned settles;  /* sets of operands that may be settled at once: bit w for set w                       */
+    bool ordered;      /* the order is chosen                                                               */
     int n_suffixes[TW_CLOSED_OPERANDS];
     uint8_t suffix[TW_CLOSED_OPERANDS]
                   [TW_CLOSED_LOOPS + 1]; /* ordered: residencies to choose from, as loops inside */

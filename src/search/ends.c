@@ -104,6 +104,37 @@ static int64_t one_exec(const tw_view *v)
     return tw_cost_cycles(&mac->cost, passes);
 }
 
+/* Cycles of an array, at least, in which points of a box of these lengths are executed, however it is cut. */
+static int64_t box_cycles(const tw_view *v, const int64_t *len)
+{
+    const tw_space *s = v->s;
+    int64_t passes = 1;
+    for (int l = 0; l < s->op->n_loops; l++)
+        if (v->f->over.dim[l] == 0) passes = tw_sat_mul(passes, len[l]);
+    for (int d = 0; d < v->f->n_dims; d++) {
+        int64_t points = 1;
+        for (unsigned rest = v->f->loops[d]; rest; rest &= rest - 1)
+            points = tw_sat_mul(points, len[__builtin_ctz(rest)]);
+        passes = tw_sat_mul(passes, tw_cdiv(points, v->f->size[d]));
+    }
+    return tw_busy_of(&s->machine->engine[s->machine->compute], 1, passes);
+}
+
+/* What is executed at least when a tile of input o has come into memory m, the last one that does: all of the piece that its level has then, of
+ * which every execution needs a part of the tile. Of what slides the first executions may need what was there before, and where tiles lie
+ * in padding some need nothing: then one execution. */
+static int64_t execs_behind(const tw_view *v, int m, int o)
+{
+    const tw_space *s = v->s;
+    const tw_engine *mac = &s->machine->engine[s->machine->compute];
+    int t = v->f->grain[m];
+    int64_t one = one_exec(v);
+    if (t == v->f->n_tiled - 1 || mac->cost.kind != TW_COST_ARRAY || mac->count > 1 || v->hollow || s->slides[m][o])
+        return one;
+    if (s->rules->nests || s->machine->reuse != TW_REUSE_DECLARED || s->machine->memory[m].whole) return one;
+    return tw_max(one, box_cycles(v, v->small[t]));
+}
+
 /* Points of the loops over dimension d that a tile has at least where the dimension takes W passes, as few as can be. Of any, as the
  * last: all tiles but one cover at most the passes but one, and so many are left for it. The first one is the largest along
  * every loop: if it takes one pass, so do all, and no more than W of them have all points; else it has more than a pass. */
@@ -318,6 +349,128 @@ static int64_t busy_moving(const tw_view *v, const tw_traffic_bound *all, int e)
     return busy;
 }
 
+/* ---- the last tile but one ---- */
+
+/* A rest may be as short as can be, but then the tile before it is a whole one. Where the outermost level cuts into tiles of known size and
+ * the input o depends on all loops that it cuts, each step brings a tile of o; in the last two steps the innermost of these loops, q, has its
+ * last two tiles, the others stand still. A mover serves in program order, so all its commands but those of the last two steps are
+ * behind it when the tile of o for the last step but one has come, and both steps are executed after that. */
+typedef struct last_steps {
+    const tw_view *v;
+    const tw_ends *ends;
+    int e, o, k; /* the mover makes step k of the way of the input */
+} last_steps;
+
+/* Cycles in which the mover carries what a step with tiles of at most these lengths may need; but for operand `o`. */
+static int64_t step_busy(const last_steps *w, const int64_t *len, int o)
+{
+    const tw_space *s = w->v->s;
+    const tw_engine *engine = &s->machine->engine[w->e];
+    int output = tw_op_output(s->op);
+    int64_t busy = 0;
+    for (int i = 0; i <= output; i++) {
+        bool carries = false;
+        for (int m = 1; m < s->machine->n_memories; m++)
+            carries |= engine->memory == m && tw_space_holds(s, m, i) &&
+                       (i < output ? s->mover[m][i] : s->back[m]) == w->e;
+        if (!carries || i == o) continue;
+        int64_t elem = i < output ? s->elem_units[i] : tw_max(s->partial_units, s->elem_units[i]);
+        busy = tw_sat_add(busy, tw_engine_busy(engine, tw_max(1, tw_sat_mul(elem, tw_footprint_most(s, i, len)))));
+    }
+    return busy;
+}
+
+/* Cycles behind all commands of the mover, at least, where q is the innermost loop that is cut, its last tile has from `last` to `most_last`
+ * points and the one before it `before` or more. May be less than nothing. */
+static int64_t behind_steps(const last_steps *w, int q, int64_t last, int64_t before, int64_t most_last)
+{
+    const tw_view *v = w->v;
+    const tw_space *s = v->s;
+    int64_t units[TW_MAX_MEMORIES][TW_MAX_OPERANDS], len[TW_MAX_LOOPS], most[TW_MAX_LOOPS];
+    for (int t = 0; t < v->f->n_tiled; t++) units[t][w->o] = v->small_units[t][w->o];
+    for (int l = 0; l < s->op->n_loops; l++) {
+        most[l] = tw_min(v->hi[0][l], s->op->loop[l].extent);
+        len[l] = tw_min(v->last[0][l], most[l]);
+    }
+    int64_t busy = step_busy(w, most, w->o);
+    most[q] = most_last;
+    busy = tw_sat_add(busy, step_busy(w, most, -1));
+    len[q] = last;
+    int64_t executed = box_cycles(v, len);
+    len[q] = before;
+    executed = tw_sat_add(executed, box_cycles(v, len));
+    units[0][w->o] = tw_view_units(v, w->o, len);
+    int64_t in = way_in(v, w->o, &w->ends->way[w->o], w->k + 1, w->ends->way[w->o].n, units);
+    return tw_sat_add(in, tw_sat_add(executed, w->ends->drain)) - busy;
+}
+
+/* The same by the last step alone, which brings a tile of o too, and what others need after it at most. */
+static int64_t behind_last(const last_steps *w)
+{
+    const tw_view *v = w->v;
+    const tw_space *s = v->s;
+    int64_t units[TW_MAX_MEMORIES][TW_MAX_OPERANDS], len[TW_MAX_LOOPS], most[TW_MAX_LOOPS];
+    for (int t = 0; t < v->f->n_tiled; t++) units[t][w->o] = v->small_units[t][w->o];
+    for (int l = 0; l < s->op->n_loops; l++) {
+        most[l] = tw_min(v->hi[0][l], s->op->loop[l].extent);
+        len[l] = tw_min(v->last[0][l], most[l]);
+    }
+    units[0][w->o] = tw_view_units(v, w->o, len);
+    int64_t in = way_in(v, w->o, &w->ends->way[w->o], w->k + 1, w->ends->way[w->o].n, units);
+    return tw_sat_add(in, tw_sat_add(box_cycles(v, len), w->ends->drain)) - step_busy(w, most, w->o);
+}
+
+/* The same of the rules by which the loop may be cut. */
+static int64_t behind_rules(const last_steps *w, int q)
+{
+    const tw_space *s = w->v->s;
+    tw_range rule = w->v->p->var[tw_var_rule(s, w->v->f, 0, q)];
+    int64_t extent = s->op->loop[q].extent, size = w->v->lo[0][q], n = tw_cdiv(extent, size), least = INT64_MAX;
+    if (rule.hi > 0) {
+        int64_t rest = extent - (n - 1) * size;
+        least = behind_steps(w, q, rest, size, rest);
+    }
+    if (rule.lo == 0) least = tw_min(least, behind_steps(w, q, extent / n, extent / n, size));
+    return least;
+}
+
+/* Whether that is so of input o and the mover. */
+static bool has_last_steps(const last_steps *w)
+{
+    const tw_view *v = w->v;
+    const tw_space *s = v->s;
+    const tw_engine *mac = &s->machine->engine[s->machine->compute], *engine = &s->machine->engine[w->e];
+    int m = w->ends->way[w->o].memory[w->k];
+    if (v->f->grain[m] != 0 || v->hollow || v->skips || s->rules->nests || s->machine->pads) return false;
+    if (mac->cost.kind != TW_COST_ARRAY || mac->count > 1 || mac->cost.array.stationary) return false;
+    if (engine->count > 1 || engine->joins || tw_cost_by_shape(&engine->cost) || engine->memory != m) return false;
+    if (engine->carries == TW_BOTH_WAYS || s->mover[m][tw_op_output(s->op)] == w->e)
+        return false; /* stores come later */
+    if (s->slides[m][w->o] || s->machine->memory[m].whole || (s->clipped >> w->o & 1)) return false;
+    for (int l = 0; l < s->op->n_loops; l++)
+        if (v->lo[0][l] != v->hi[0][l]) return false;
+    return v->surely[0] != 0 && (v->surely[0] & ~s->loops[w->o]) == 0;
+}
+
+/* Cycles behind all commands of mover e, at least, by its last steps; INT64_MIN: nothing is known. */
+static int64_t behind_last_steps(const tw_view *v, const tw_ends *ends, int e)
+{
+    const tw_space *s = v->s;
+    int64_t most = INT64_MIN;
+    tw_cut_loops order;
+    for (int o = 0; o < tw_op_output(s->op); o++) {
+        last_steps w = {v, ends, e, o, step_of(s, &ends->way[o], o, e)};
+        if (w.k < 0 || !has_last_steps(&w)) continue;
+        bool known = tw_part_order(s, v->p, 0, &order) && order.n > 0;
+        int64_t least = INT64_MAX;
+        for (unsigned rest = v->surely[0]; rest; rest &= rest - 1)
+            if (!known || order.loop[order.n - 1] == __builtin_ctz(rest))
+                least = tw_min(least, behind_rules(&w, __builtin_ctz(rest)));
+        if (least < INT64_MAX) most = tw_max(most, tw_max(least, behind_last(&w)));
+    }
+    return most;
+}
+
 /* Cycles of a program in which mover e carries that much. `first` is what movers carry first, of each operand. */
 static int64_t link_cycles(const tw_view *v, const tw_ends *ends, const int64_t (*first)[TW_MAX_OPERANDS],
                            const tw_traffic_bound *all, int e)
@@ -337,7 +490,7 @@ static int64_t link_cycles(const tw_view *v, const tw_ends *ends, const int64_t 
         if (k < 0) continue;
         before = tw_min(before, way_in(v, o, &way[o], 0, k, first));
         int64_t last = way_in(v, o, &way[o], k + 1, way[o].n, v->small_units);
-        after = tw_min(after, tw_sat_add(last, tw_sat_add(one_exec(v), ends->drain)));
+        after = tw_min(after, tw_sat_add(last, tw_sat_add(execs_behind(v, way[o].memory[k], o), ends->drain)));
     }
     int k = step_of(s, out, output, e);
     if (k >= 0) {
@@ -345,7 +498,10 @@ static int64_t link_cycles(const tw_view *v, const tw_ends *ends, const int64_t 
         before = tw_min(before, tw_sat_add(ends->fill, made));
         after = tw_min(after, way_in(v, output, out, 0, k, v->small_units));
     }
-    if (before == INT64_MAX || after == INT64_MAX) before = after = more = 0;
+    if (before == INT64_MAX || after == INT64_MAX)
+        before = after = more = 0;
+    else
+        after = tw_max(after, behind_last_steps(v, ends, e));
     return tw_sat_add(busy, tw_sat_add(before, tw_sat_add(after, more)));
 }
 
@@ -376,14 +532,19 @@ static void raise_jointly(tw_view *v, const tw_ends *ends, const int64_t (*first
     int at = joint.mover;
     int64_t least = joint.leaving == INT64_MAX ? INT64_MAX : link_cycles(v, ends, first, &now, at);
     least = tw_max(least, joint.holding);
-    for (int i = 0; i < joint.n && least > v->out->cost.cycles; i++) {
-        int busy = -1;
-        now = *all;
-        if (!tw_joint_units(v, &joint, i, &now)) continue;
-        int64_t cycles = busiest(v, ends, first, &now, &busy);
-        if (cycles >= least) continue;
-        least = cycles;
-        at = busy;
+    for (int i = 0; i < joint.n; i++) {
+        unsigned rest = joint.outside[i];
+        do {
+            if (least <= v->out->cost.cycles) return;
+            int busy = -1, outermost = rest ? __builtin_ctz(rest) : -1;
+            now = *all;
+            rest &= rest - 1;
+            if (!tw_joint_units(v, &joint, i, outermost, &now)) continue;
+            int64_t cycles = busiest(v, ends, first, &now, &busy);
+            if (cycles >= least) continue;
+            least = cycles;
+            at = busy;
+        } while (rest);
     }
     if (least < INT64_MAX) tw_view_raise(v, least, TW_BOUND_LINK, at);
 }

@@ -97,6 +97,7 @@ bool tw_joint_of(const tw_view *v, tw_joint_order *out)
     for (unsigned inside = 0;; inside = (inside - listed) & listed) {
         if (have_room(v, inside)) {
             if (out->n == TW_JOINT_SETS) return false;
+            out->outside[out->n] = listed & ~inside;
             out->inside[out->n++] = inside;
         }
         if (inside == listed) break;
@@ -112,7 +113,7 @@ bool tw_joint_of(const tw_view *v, tw_joint_order *out)
     return true;
 }
 
-bool tw_joint_units(const tw_view *v, const tw_joint_order *joint, int i, tw_traffic_bound *all)
+bool tw_joint_units(const tw_view *v, const tw_joint_order *joint, int i, int outermost, tw_traffic_bound *all)
 {
     const tw_space *s = v->s;
     tw_closed c;
@@ -121,6 +122,7 @@ bool tw_joint_units(const tw_view *v, const tw_joint_order *joint, int i, tw_tra
         for (int k = 0; k < c.n_loops; k++) {
             bool parallel = !(s->reductions >> c.loop[k] & 1), inside = joint->inside[i] >> c.loop[k] & 1;
             *(parallel && !inside ? &c.apart : &c.together) |= (uint8_t)(1u << k);
+            if (c.loop[k] == outermost) c.outermost = (uint8_t)(1u << k);
         }
         for (int e = 0; e < s->machine->n_engines; e++) {
             const tw_engine *engine = &s->machine->engine[e];

@@ -11,6 +11,10 @@
  *             one mover carries both ways it serves in program order, and there a tile comes back just before its execution and goes right
  *             behind it: so the next one comes when this one has been executed and sent, and the array waits for both.
  *
+ * Where no sum leaves some loop of the output outside of X is the outermost of those that are surely cut, if there is one, for all movers alike:
+ * what stays while that one runs stays while all run. 3 x 3 tiles of weights and positions: either weights come three times or positions do, not
+ * the ones for one mover and the others for the next.
+ *
  * So movers take no less than the busiest of them in one of these classes. Tiles of 256 channels and four positions fill an array of 16 x 16, but
  * of 7x7 positions there are thirteen such tiles: weights come thirteen times, or sums go and come as often as there are steps in
  * which they could stay. */
@@ -22,15 +26,17 @@ enum { TW_JOINT_SETS = 4 };
 typedef struct tw_joint_order {
     int n; /* sets X that have room */
     unsigned inside[TW_JOINT_SETS];
-    int mover;       /* of sums out of the innermost memory of the output                */
-    int64_t leaving; /* units that it carries where sums leave; INT64_MAX: they cannot      */
-    int64_t holding; /* then a program takes so many cycles, for its buffers, or waiting for sums */
+    unsigned outside[TW_JOINT_SETS]; /* loops one of which is the outermost that is surely cut; 0: not known */
+    int mover;                       /* of sums out of the innermost memory of the output                */
+    int64_t leaving;                 /* units that it carries where sums leave; INT64_MAX: they cannot      */
+    int64_t holding;                 /* then a program takes so many cycles, for its buffers, or waiting for sums */
 } tw_joint_order;
 
 /* Cycles in which an array waits for sums, in tiles of the innermost level t, that leave and come back `trips` times; 0: not known. */
 int64_t tw_joint_returns(const tw_view *view, int t, int64_t trips);
 /* False: nothing is known. */
 bool tw_joint_of(const tw_view *view, tw_joint_order *out);
-/* Units by each mover where no sum leaves and X is set i, at least what they are in `all`; false: nothing fits. */
-bool tw_joint_units(const tw_view *view, const tw_joint_order *joint, int i, tw_traffic_bound *all);
+/* Units by each mover where no sum leaves, X is set i and of the loops that are surely cut this one is the outermost, -1: any; at least what
+ * they are in `all`. False: nothing fits. */
+bool tw_joint_units(const tw_view *view, const tw_joint_order *joint, int i, int outermost, tw_traffic_bound *all);
 #endif

@@ -382,5 +382,8 @@ const char *tw_checker_finish(tw_checker *c)
                      op->operand[tw_op_output(op)].name);
     tw_tally_compare(&c->tally, &c->fault);
     tw_links_compare(&c->links, &c->fault);
+    const tw_claims *said = c->tally.claims;
+    if (!c->fault.set && c->stream && said && said->engine && !tw_critical_is(c->stream->critical, said->engine))
+        tw_fault_set(&c->fault, "the report says shares of the critical path that are not those of its commands");
     return c->fault.set ? c->fault.text : NULL;
 }

@@ -297,6 +297,7 @@ static void judge(tw_commanded *s)
     if (!tw_time_start(&s->at, s->event, &s->moments, tw_moments_last(&s->moments))) return;
     tw_tally_command(&s->c->tally, s->event, s->awaited);
     if (s->at.instr->op == TW_EXEC) tw_tally_execution(&s->c->tally, s->event, s->stalled, s->contended);
+    tw_critical_command(s->k->critical, row);
     s->k->units.free[s->at.instr->engine][s->at.instr->unit] = s->event->busy_end;
     s->k->n_commands++;
 }
@@ -357,6 +358,7 @@ tw_stream_check *tw_stream_check_new(tw_checker *c)
     k->parts = tw_parts_new(&in->op->operand[tw_op_output(in->op)], n + 1, c->arena);
     if (!k->slot || !k->parts || !make_rings(k, in, c->arena) || !make_pools(&c->tally, c->arena)) return NULL;
     if (!tw_units_init(&k->units, in->scene, in->machine->launch, c->arena)) return NULL;
+    if (!(k->critical = tw_critical_new(in, c->arena))) return NULL;
     if (in->map && !(k->follow = tw_follow_new(&c->in, c->arena))) return NULL;
     for (int i = 0; i < in->n_residents; i++) {
         const tw_resident *r = &in->resident[i];

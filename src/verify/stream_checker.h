@@ -6,6 +6,7 @@
 #ifndef TW_VERIFY_STREAM_CHECKER_H
 #define TW_VERIFY_STREAM_CHECKER_H
 #include "verify/checker.h"
+#include "verify/critical.h"
 #include "verify/follow.h"
 #include "verify/parts.h"
 #include "verify/time.h"
@@ -44,6 +45,7 @@ typedef struct tw_stream_check {
     int outside;                                     /* the place beside the tensor                          */
     tw_units units;
     tw_follow *follow; /* NULL: there is no mapping to follow */
+    tw_critical *critical;
     int64_t n_commands;
     bool no_memory;
 } tw_stream_check;

@@ -370,7 +370,7 @@ static void try_mapping(brute *b)
 
 static void choose_run(brute *b, int first);
 
-static void choose_stay(brute *b, way *w)
+static void choose_resident(brute *b, way *w)
 {
     int next = w->first + w->n;
     for (int stays = 0; stays < (w->n_parts == 1 && next < b->p->n_ops ? 2 : 1); stays++) {
@@ -394,11 +394,11 @@ static void choose_tiles(brute *b, way *w)
 {
     w->cut = -1;
     w->slots = 1;
-    choose_stay(b, w);
+    choose_resident(b, w);
     for (int l = 0; l < 3; l++)
         for (w->tiles = 2; w->tiles <= 8; w->tiles++) {
             w->cut = l;
-            for (w->slots = 1; w->slots <= 2 && has_other_sizes(b, w); w->slots++) choose_stay(b, w);
+            for (w->slots = 1; w->slots <= 2 && has_other_sizes(b, w); w->slots++) choose_resident(b, w);
         }
 }
 

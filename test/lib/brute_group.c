@@ -219,7 +219,7 @@ static void walk_ways(walk *w, int k)
 }
 
 /* What may stay from the stretches on. */
-static unsigned may_stay(const walk *w)
+static unsigned may_be_resident(const walk *w)
 {
     unsigned may = 0;
     for (int k = 0; k + 1 < w->n; k++) {
@@ -232,14 +232,14 @@ static unsigned may_stay(const walk *w)
 
 static int64_t count_ways(const walk *w)
 {
-    int64_t n = (int64_t)1 << __builtin_popcount(may_stay(w));
+    int64_t n = (int64_t)1 << __builtin_popcount(may_be_resident(w));
     for (int k = 0; k < w->n; k++) n *= w->of[k == 0 ? 0 : w->end[k - 1]][w->end[k]].n;
     return n;
 }
 
 static void try_parting(walk *w)
 {
-    unsigned may = may_stay(w);
+    unsigned may = may_be_resident(w);
     for (unsigned hold = 0; hold < 1u << w->n; hold++) {
         if (hold & ~may) continue;
         w->n_residents = 0;

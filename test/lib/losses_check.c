@@ -79,17 +79,17 @@ static void check_about(int64_t shown, int64_t of_units, int64_t units)
 /* `late`: executions may wait for a buffer with their result, which does not show. */
 static void check_times(const watch *w, int engine, const tw_losses *x, bool late)
 {
-    int64_t lead = 0, tail = 0, gaps = 0, busy = 0;
+    int64_t startup = 0, tail = 0, gaps = 0, busy = 0;
     for (int i = 0; i < w->n; i++) {
         if (w->unit[i].engine != engine) continue;
-        lead += w->unit[i].first;
+        startup += w->unit[i].first;
         tail += w->end - w->unit[i].last;
         gaps += w->unit[i].gaps;
         busy += w->unit[i].busy;
     }
     CHECK_EQ(x->cycles, w->end);
     CHECK_EQ(x->busy, busy / x->units);
-    check_about(x->of[TW_LOSS_START], lead, x->units);
+    check_about(x->of[TW_LOSS_START], startup, x->units);
     check_about(x->of[TW_LOSS_END], tail, x->units);
     if (late)
         CHECK(x->of[TW_LOSS_WAIT] * x->units > gaps - x->units);

@@ -178,6 +178,78 @@ TEST(what_lies_over_an_axis_is_about_cores_that_have_it_and_no_dataflow_of_their
     tw_bench_free(&b);
 }
 
+static char *machine_of(tw_bench *b, const char *connectivity)
+{
+    return tw_arena_printf(b->arena,
+                           "name: ways\ncores: {0: ./big.yaml, 1: ./little.yaml, 2: ./big.yaml, 3: ./dram.yaml}\n"
+                           "offchip_core_id: 3\ncore_connectivity: [%s]\n",
+                           connectivity);
+}
+
+/* The machine in our words; NULL: it is refused. */
+static char *convert_ways(tw_bench *b, tw_context *ctx, const char *connectivity)
+{
+    const char *name[] = {"big.yaml", "little.yaml", "dram.yaml"};
+    tw_rival_text file[4] = {{"ways.yaml", machine_of(b, connectivity)}};
+    const tw_rival *rival = NULL;
+    char *text = NULL;
+    size_t n = 0;
+    for (int i = 0; i < 3; i++)
+        file[1 + i] = (tw_rival_text){name[i], copy_of(b, tw_arena_printf(b->arena, FOLDER "%s", name[i]))};
+    CHECK_EQ(tw_rival_parse(ctx, file, 4, &rival), TW_OK);
+    FILE *out = open_memstream(&text, &n);
+    tw_status status = tw_rival_print_machine(ctx, rival, out);
+    fclose(out);
+    if (status == TW_OK) return text;
+    free(text);
+    return NULL;
+}
+
+/* Two buses, of which one is shared; a core that reaches the memory over another one; and what is narrower than a byte. */
+TEST(cores_that_share_a_way_to_the_memory_share_it_in_ours)
+{
+    static const struct {
+        const char *is, *port;
+    } machine[] = {
+        {"{type: bus, cores: [0, 1, 3], bandwidth: 16}, {type: bus, cores: [2, 3], bandwidth: 8}",
+         "{name: way0, broadcast: true, per_cycle: 2, movers: [big_0."},
+        {"{cores: [0, 1], bandwidth: 16}, {cores: [0, 3], bandwidth: 16}, {cores: [2, 3], bandwidth: 16}",
+         "{name: way1, broadcast: false, per_cycle: 2, movers: [big_0."},
+        {"{type: bus, cores: [0, 1, 2, 3], bandwidth: 7}", NULL}};
+    tw_bench b = tw_bench_new();
+    tw_context *ctx = tw_context_new();
+    for (size_t i = 0; i < TW_COUNT(machine); i++) {
+        tw_machine read;
+        char *text = convert_ways(&b, ctx, machine[i].is);
+        CHECK_EQ(text != NULL, machine[i].port != NULL);
+        if (!text) continue;
+        CHECK(strstr(text, machine[i].port) != NULL);
+        CHECK_EQ(tw_read_machine(&b, "converted", text, &read), TW_OK);
+        free(text);
+    }
+    CHECK(strstr(tw_context_message(ctx, tw_context_n_messages(ctx) - 1),
+                 "ways.yaml:4:21: error: 7 bits per cycle are less than a byte") != NULL);
+    tw_context_free(ctx);
+    tw_bench_free(&b);
+}
+
+TEST(a_loop_that_no_layer_has_is_named_where_it_stands)
+{
+    tw_bench b = tw_bench_new();
+    tw_context *ctx = tw_context_new();
+    const tw_rival *rival = NULL;
+    const char *name[] = {"hda.yaml", "layers.yaml", "big.yaml", "little.yaml", "dram.yaml"};
+    tw_rival_text file[6] = {
+        {"m.yaml", "- name: default\n  core_allocation: [0, 1]\n  inter_core_tiling: [\"Q, 2\"]\n"}};
+    for (int i = 0; i < 5; i++)
+        file[1 + i] = (tw_rival_text){name[i], copy_of(&b, tw_arena_printf(b.arena, FOLDER "%s", name[i]))};
+    CHECK_EQ(tw_rival_parse(ctx, file, 6, &rival), TW_OK);
+    CHECK_STR(tw_context_message(ctx, 0),
+              "m.yaml:3:23: note: no layer that 'default' is about has a loop 'Q', which is left out");
+    tw_context_free(ctx);
+    tw_bench_free(&b);
+}
+
 /* ---- in our words ---- */
 
 /* What `print` writes of the files; the caller frees it. */

@@ -78,6 +78,42 @@ limited 0.6 "0 1" plan "$fused"/workload.yaml -m "$fused"/machine.yaml "${one[@]
 limited 0.6 "0 1" eval "$fused"/workload.yaml -m "$fused"/machine.yaml --mapping "$fused"/mapping.yaml --explain
 limited 0.6 "0 1" verify "$source"/test/networks/blaze.onnx -m kpu --threads=1
 
+# By Timeloop's rules: more ways over the fan-outs, and past the memories, than there is room for.
+cat >arch.yaml <<'YAML'
+architecture:
+  version: 0.4
+  subtree:
+  - name: system
+    local:
+    - {name: main, class: DRAM, attributes: {width: 32, datawidth: 8}}
+    subtree:
+    - name: chip
+      local:
+      - {name: far, class: smartbuffer_SRAM, attributes: {depth: 65536, width: 16, datawidth: 8}}
+      - {name: near, class: smartbuffer_SRAM, attributes: {depth: 4096, width: 16, datawidth: 8}}
+      subtree:
+      - name: PE[0..255]
+        local:
+        - {name: large, class: regfile, attributes: {depth: 256, width: 8, datawidth: 8, meshX: 16}}
+        - {name: small, class: regfile, attributes: {depth: 64, width: 8, datawidth: 8, meshX: 16}}
+        - {name: spad, class: regfile, attributes: {depth: 24, width: 8, datawidth: 8, meshX: 16}}
+        - {name: mac, class: intmac, attributes: {datawidth: 8, meshX: 16}}
+YAML
+cat >energy.yaml <<'YAML'
+ERT:
+  version: 0.4
+  tables:
+  - {name: system.main, actions: [{name: read, arguments: {}, energy: 400}, {name: write, arguments: {}, energy: 420}]}
+  - {name: system.chip.far, actions: [{name: read, arguments: {}, energy: 12}, {name: write, arguments: {}, energy: 13}]}
+  - {name: system.chip.near, actions: [{name: read, arguments: {}, energy: 6}, {name: write, arguments: {}, energy: 7}]}
+  - {name: "system.chip.PE[0..255].large[0..0]", actions: [{name: read, arguments: {}, energy: 2}, {name: write, arguments: {}, energy: 2}]}
+  - {name: "system.chip.PE[0..255].small[0..0]", actions: [{name: read, arguments: {}, energy: 1}, {name: write, arguments: {}, energy: 1}]}
+  - {name: "system.chip.PE[0..255].spad[0..0]", actions: [{name: read, arguments: {}, energy: 0.3}, {name: write, arguments: {}, energy: 0.4}]}
+  - {name: "system.chip.PE[0..255].mac", actions: [{name: compute, arguments: {}, energy: 0.25}]}
+YAML
+sed 's/K: 8, C: 4, P: 12/K: 96, C: 64, P: 60/' "$source"/test/rivals/timeloop/problem.yaml >problem.yaml
+limited 0.6 "0" plan problem.yaml -m arch.yaml -m energy.yaml --threads=1 --no-cache -q -o timeloop
+
 # A mapping whose program is long: nothing is told rather than something wrong.
 cat >long.yaml <<'YAML'
 mapping:

@@ -81,11 +81,11 @@ expect 74 eval "${kpu[@]}" --plot=gantt -o nowhere/x.png
 three=$source/examples/16-three-cores
 expect 0 eval "$three"/workload.yaml -m "$three"/machine.yaml --mapping "$three"/equal.yaml --plot=buffers -o cores.svg
 for core in a b c; do says cores.svg "$core.sram"; done
-# Colours of groups are those of the page: one per group or, of a single one, per operator. Engines without work have no row, and shares
+# One colour per group, for all parts of a segment on several cores or, of a single group, per operator. Engines without work have no row, and shares
 # stand beside the rows, however many digits they have.
 attention=$source/examples/17-attention
 expect 0 eval "$three"/workload.yaml -m "$three"/machine.yaml --mapping "$three"/equal.yaml --plot=gantt -o sides.svg
-says sides.svg ">moved, a colour per group in turn<"
+for layer in l0 l1 l2 l3; do says sides.svg ">moved for $layer<"; done
 says sides.svg " engines without work<"
 lacks sides.svg ">a-b<"
 expect 0 eval "$attention"/workload.yaml -m "$attention"/machine.yaml --mapping "$attention"/mapping.yaml --plot=gantt -o one.svg

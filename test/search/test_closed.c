@@ -118,6 +118,7 @@ TEST(the_closed_form_is_what_trying_every_order_and_residency_finds)
 {
     static const char *const spec[] = {"matmul:12x8x18,dtype=i8,out_dtype=i8,accumulator=i8",
                                        "matmul:6x4x8,batch=2,dtype=i8,out_dtype=i8,accumulator=i8",
+                                       "conv:4x7x7,out=6,kernel=1,stride=2,dtype=i8,out_dtype=i8,accumulator=i8",
                                        "conv:4x8x8,out=6,kernel=3,dtype=i8,out_dtype=i8,accumulator=i8",
                                        "gemv:24x30"};
     uint64_t rng = tw_test_seed();

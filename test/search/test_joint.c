@@ -76,16 +76,18 @@ static void check_order(const tw_view *v, const tw_joint_order *joint, const tw_
                         const tw_cut_loops *order)
 {
     const tw_space *s = v->s;
-    tw_traffic_bound by_order = {{0}, {0}};
+    tw_traffic_bound by_order = {0};
     unsigned inside = inside_of(s, order);
     if (!units_by_order(ordered, &by_order)) return;
     bool stays = by_order.units[joint->mover] < joint->leaving, known = false;
     for (int i = 0; i < joint->n && stays; i++) {
-        tw_traffic_bound least = {{0}, {0}};
+        tw_traffic_bound least = {0};
         if (joint->inside[i] != inside) continue;
         known = true;
         for (int e = 0; e < s->machine->n_engines; e++) least.units[e] = by_order.units[e] > 0;
-        CHECK(tw_joint_units(v, joint, i, &least));
+        int outermost = joint->outside[i] ? order->loop[0] : -1;
+        CHECK(outermost < 0 || (joint->outside[i] >> outermost & 1));
+        CHECK(tw_joint_units(v, joint, i, outermost, &least));
         for (int e = 0; e < s->machine->n_engines; e++) CHECK(least.units[e] <= tw_max(1, by_order.units[e]));
     }
     CHECK(known || !stays);
@@ -95,7 +97,8 @@ TEST(no_order_of_loops_carries_less_than_its_class)
 {
     static const char *const spec[] = {"matmul:6x8x9,dtype=i8,out_dtype=i8,accumulator=i8",
                                        "matmul:4x6x8,batch=2,dtype=i8,out_dtype=i8,accumulator=i8",
-                                       "conv:4x4x3,out=6,kernel=1,dtype=i8,out_dtype=i8,accumulator=i8"};
+                                       "conv:4x4x3,out=6,kernel=1,dtype=i8,out_dtype=i8,accumulator=i8",
+                                       "conv:3x7x5,out=4,kernel=1,stride=2,dtype=i8,out_dtype=i8,accumulator=i8"};
     uint64_t rng = tw_test_seed();
     int n_orders = 0;
     for (int i = 0; i < tw_test_rounds(3000); i++) {

@@ -66,11 +66,6 @@ static const char *skip(const char *text, int n)
     return text;
 }
 
-const char *tw_clip_middle(const char *text, int most, tw_arena *arena)
-{
-    return tw_clip_behind(text, (most - 2) / 2, most, arena);
-}
-
 const char *tw_clip_behind(const char *text, int front, int most, tw_arena *arena)
 {
     int n = tw_text_width(text), back = most - 2 - front;

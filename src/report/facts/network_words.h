@@ -9,9 +9,8 @@ const char *tw_gap_text(double gap, bool proven, char out[TW_GAP_MAX]);
 
 /* "Conv+BN+Relu" of "Conv+BatchNormalization+Relu". NULL when out of memory, like the others. */
 const char *tw_short_op(const char *op, tw_arena *arena);
-/* At most `most` characters (3 or more): names lose their middle, "layer4..conv1", operators their end, "Conv+BN+.." */
-const char *tw_clip_middle(const char *text, int most, tw_arena *arena);
-/* The same with so many characters before what is left out, 0 to most - 2. */
+/* At most `most` characters (3 or more): names lose their middle, "layer4..conv1", operators their end, "Conv+BN+.."; of names so many
+ * characters, 0 to most - 2, stand before what is left out. */
 const char *tw_clip_behind(const char *text, int front, int most, tw_arena *arena);
 const char *tw_clip_back(const char *text, int most, tw_arena *arena);
 /* Names of steps often differ in numbers alone: first long words lose their ends, then the middle is left out;

@@ -14,9 +14,23 @@ int tw_operand_hue(const tw_op *op, int operand)
     return operand < OUTPUT_HUE ? operand : operand + 1;
 }
 
+/* Parts of one segment, which several cores run, count as one. */
+static int segment_at(const tw_joint *program, int group)
+{
+    int n = 0;
+    for (int g = 1; g <= group; g++) {
+        const tw_group_map *a = program->nest[g - 1].map, *b = program->nest[g].map;
+        n += a->n_parts == 0 || b->n_parts == 0 || a->op[0].op != b->op[0].op;
+    }
+    return n;
+}
+
+static int n_segments(const tw_joint *program) { return segment_at(program, program->n_nests - 1) + 1; }
+
 int tw_group_hue(const tw_plan *plan, const tw_instr *instr)
 {
-    return (plan->joint->program->n_nests > 1 ? instr->group : instr->which) % TW_PLOT_HUES;
+    const tw_joint *program = plan->joint->program;
+    return (program->n_nests > 1 ? segment_at(program, instr->group) : instr->which) % TW_PLOT_HUES;
 }
 
 unsigned tw_operand_colour(int hue)
@@ -150,8 +164,12 @@ static const char *group_name(const tw_plot *plot, int hue)
 {
     const tw_joint *program = plot->plan->joint->program;
     const tw_nest *nest = &program->nest[0];
-    int n = program->n_nests > 1 ? program->n_nests : nest->n_ops;
-    const char *name = program->n_nests > 1 ? program->nest[hue].map->name : nest->op[hue].op->name;
+    int n = program->n_nests > 1 ? n_segments(program) : nest->n_ops, first = 0;
+    while (program->n_nests > 1 && segment_at(program, first) < hue) first++;
+    const tw_nest *of = &program->nest[first];
+    const char *name = program->n_nests == 1  ? nest->op[hue].op->name
+                       : of->map->n_parts > 0 ? of->op[of->n_ops - 1].op->name /* of all parts */
+                                              : of->map->name;
     return tw_arena_printf(plot->arena, "%.24s%s", name, hue + TW_PLOT_HUES < n ? ", \u2026" : "");
 }
 
@@ -207,7 +225,8 @@ static const char *any_group_text(const tw_plot *plot, int kind)
 
 int tw_legend_of_groups(const tw_plot *plot, unsigned kinds, tw_legend_item *item)
 {
-    if (plot->plan->joint->program->n_nests > TW_PLOT_HUES)
+    const tw_joint *program = plot->plan->joint->program;
+    if (program->n_nests > 1 && n_segments(program) > TW_PLOT_HUES)
         return list_kinds(plot, without_names(kinds), any_group_text, item);
     return list_kinds(plot, kinds, group_text, item);
 }

@@ -138,7 +138,28 @@ static const char *tail_of(const char *name)
     return n > MOST ? name + n - MOST : name;
 }
 
-static tw_status put_group(const tw_network_part *part, int g, tw_table *table, tw_arena *arena)
+/* The group behind those that share the operators of this one, each with a part of them. */
+static int behind_parts(const tw_plan *plan, int g)
+{
+    const tw_group_map *group = plan->mapping->group;
+    int last = g + 1;
+    while (last < plan->mapping->n_groups && group[g].n_parts > 0 && group[last].n_parts > 0 &&
+           group[last].op[0].op == group[g].op[0].op)
+        last++;
+    return last;
+}
+
+/* "oy 14 on 16": of parts, the tiles of the first, and how many there are. */
+static void put_tiles(const char *cuts, int n_parts, tw_table *table)
+{
+    if (n_parts > 1)
+        tw_table_printf(table, TILE, "%.28s on %d", cuts, n_parts);
+    else
+        tw_table_printf(table, TILE, "%.28s", cuts);
+}
+
+/* Groups [g, last): one, or all parts of one segment. What is saved is that of the whole. */
+static tw_status put_group(const tw_network_part *part, int g, int last, tw_table *table, tw_arena *arena)
 {
     const tw_plan *plan = part->plan;
     const tw_nest *nest = &plan->joint->program->nest[g];
@@ -146,6 +167,12 @@ static tw_status put_group(const tw_network_part *part, int g, tw_table *table, 
     tw_group_gain gain = tw_group_gain_of(plan, g);
     const char *cuts = cuts_text(nest, arena);
     if (!cuts) return TW_ERR_NOMEM;
+    for (int k = g + 1; k < last; k++) {
+        tw_group_facts other = tw_group_facts_of(plan, k);
+        f.points += other.points;
+        f.points_once += other.points_once;
+        gain.cycles += tw_group_gain_of(plan, k).cycles;
+    }
     tw_table_row(table, TW_PLAIN);
     int first = part->first_step + nest->map->op[0].op;
     if (nest->n_ops > 1)
@@ -153,7 +180,7 @@ static tw_status put_group(const tw_network_part *part, int g, tw_table *table, 
     else
         tw_table_printf(table, STEPS, "%d", first);
     tw_table_put(table, LAST, tail_of(nest->op[nest->n_ops - 1].op->name));
-    tw_table_printf(table, TILE, "%.28s", cuts);
+    put_tiles(cuts, last - g, table);
     tw_table_put(table, CYCLES, TW_GROUPED(gain.cycles));
     if (gain.layers_cycles >= 0) tw_table_put(table, LAYERS, TW_GROUPED(gain.layers_cycles));
     tw_table_put(table, AGAIN,
@@ -214,18 +241,19 @@ static tw_status print_all_facts(const tw_network_plan *plan, tw_line *line, tw_
 tw_status tw_network_groups_print(const tw_network_plan *plan, bool all, tw_line *line, tw_arena *scratch)
 {
     enum { LISTED = 16 };
-    static const char *const title[N_COLUMNS] = {"group",     "up to",          "tile",       "cycles",
+    static const char *const title[N_COLUMNS] = {"group",     "up to",          "tile, cores", "cycles",
                                                  "by layers", "computed again", "bytes saved"};
     tw_table table;
     int n = 0, left = 0;
     if (plan->totals.n_programs == 0) return TW_OK;
     tw_table_init(&table, title, N_COLUMNS, CYCLES, scratch);
     for (int i = 0; i < plan->n_parts; i++)
-        for (int g = 0; plan->part[i].plan && g < plan->part[i].plan->mapping->n_groups; g++) {
+        for (int g = 0, last; plan->part[i].plan && g < plan->part[i].plan->mapping->n_groups; g = last) {
             bool several = plan->part[i].plan->mapping->group[g].n_ops > 1;
+            last = behind_parts(plan->part[i].plan, g);
             if (!all && (!several || n == LISTED)) left++;
             if (!all && (!several || n == LISTED)) continue;
-            TW_TRY(put_group(&plan->part[i], g, &table, scratch));
+            TW_TRY(put_group(&plan->part[i], g, last, &table, scratch));
             n++;
         }
     if (left > 0) {

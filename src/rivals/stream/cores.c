@@ -235,11 +235,33 @@ static tw_status read_workload(builder *b, const tw_rival_file *file, int n)
     return TW_OK;
 }
 
+/* A loop that none of the entry's layers has may be a slip of the pen; files of the tool name such loops, so that it is only said. */
+static void check_cut(const builder *b, const tw_hda_entry *entry, const tw_hda_cut *cut)
+{
+    bool any = false;
+    for (int i = 0; i < b->workload.n_layers; i++) {
+        if (b->layer[i].entry != entry) continue;
+        if (tw_allocation_dim(b->layer[i].whole, cut->dim) >= 0) return;
+        any = true;
+    }
+    if (any && (cut->parts != TW_PARTS_NUMBER || cut->n > 1))
+        tw_diag_note(b->work.diag, cut->loc, "no layer that '%s' is about has a loop '%s', which is left out",
+                     entry->name, cut->dim);
+}
+
+static void check_cuts(const builder *b)
+{
+    for (int e = 0; b->allocation && e < b->allocation->n_entries; e++)
+        for (int i = 0; i < b->allocation->entry[e].n_inter; i++)
+            check_cut(b, &b->allocation->entry[e], &b->allocation->entry[e].inter[i]);
+}
+
 static tw_status allocate_all(builder *b)
 {
     int n = b->workload.n_layers;
     TW_ALLOC(b->work.arena, b->layer, n + 1);
     for (int i = 0; i < n; i++) TW_TRY(allocate_layer(b, &b->workload.layer[i], &b->layer[i]));
+    check_cuts(b);
     b->out->hda = b->hda;
     b->out->allocation = b->allocation;
     b->out->n_layers = n;

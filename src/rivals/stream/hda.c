@@ -315,13 +315,11 @@ static void read_coordinates(reader *r, tw_fields *f)
     for (const tw_node *e = map ? map->child : NULL; e; e = e->next) {
         int at = number_of(f, e, r->hda->n_cores);
         if (at < 0) continue;
-        tw_hda_core *core = &r->core[at];
+        int64_t x, y;
         if (e->kind != TW_LIST || e->n_children != 2)
             TW_REFUSE(f, e->loc, "coordinates of a core are two numbers such as [0, 1]");
-        else if (tw_node_int(e->child, "core_coordinates", INT32_MIN, INT32_MAX, f->diag, &core->x) &&
-                 tw_node_int(e->child->next, "core_coordinates", INT32_MIN, INT32_MAX, f->diag, &core->y))
-            core->is_placed = true;
-        else
+        else if (!tw_node_int(e->child, "core_coordinates", INT32_MIN, INT32_MAX, f->diag, &x) ||
+                 !tw_node_int(e->child->next, "core_coordinates", INT32_MIN, INT32_MAX, f->diag, &y))
             f->n_bad++;
     }
 }

@@ -26,8 +26,6 @@ typedef struct tw_hda_core {
     const tw_zz_entry *dataflow;         /* what lies over its array; NULL: mappings say it */
     int n_types;                         /* of operators that it runs; 0: any              */
     const char *const *type;
-    bool is_placed; /* it has coordinates */
-    int64_t x, y;
 } tw_hda_core;
 
 typedef struct tw_hda_link { /* a bus that its cores share, or two one-way links between two cores */

@@ -215,27 +215,77 @@ static double port_bits(const tw_rival_memory *m, bool writes)
     return most;
 }
 
-static void print_port(const tw_hda *hda, const char *name, const char *rest, double bits, tw_text *out)
+/* A port that is wider than what leads to it serves several at the same time. */
+static void print_port(const tw_hda *hda, const char *name, const char *rest, double bits, double widest,
+                       tw_text *out)
 {
+    int64_t ways = (int64_t)fmax(1, floor(bits / fmax(8, widest)));
     tw_text_printf(out, "  - {name: %s, memory: ", name);
     tw_print_our_name(hda->core[hda->offchip].own->memory[0].name, out);
-    tw_text_printf(out, ", %s, per_cycle: %" PRId64 "}\n", rest, bytes_of(bits));
+    tw_text_printf(out, ", %s", rest);
+    if (ways > 1) tw_text_printf(out, ", ways: %" PRId64, ways);
+    tw_text_printf(out, ", per_cycle: %" PRId64 "}\n", bytes_of(bits / (double)ways));
 }
 
 static void print_ports(const tw_hda *hda, tw_text *out)
 {
     const tw_rival_memory *m = &hda->core[hda->offchip].own->memory[0];
     int bus = common_bus(hda);
-    double bits = fmax(port_bits(m, false), port_bits(m, true));
+    double bits = fmax(port_bits(m, false), port_bits(m, true)), widest = 0;
+    for (int i = 0; i < hda->n_cores; i++)
+        if (hda->core[i].kind == TW_HDA_COMPUTES) widest = fmax(widest, tw_hda_offchip_bits(hda, i));
     tw_text_printf(out, "ports:\n");
     if (bus >= 0)
-        print_port(hda, "bus", "serves: both, broadcast: true", fmin(bits, hda->link[bus].bits), out);
+        print_port(hda, "bus", "serves: both, broadcast: true", fmin(bits, hda->link[bus].bits), INFINITY, out);
     else if (tw_levels_take_turns(m))
-        print_port(hda, "offchip", "serves: both", bits, out);
+        print_port(hda, "offchip", "serves: both", bits, widest, out);
     else {
-        print_port(hda, "offchip_out", "serves: reads", port_bits(m, false), out);
-        print_port(hda, "offchip_in", "serves: writes", port_bits(m, true), out);
+        print_port(hda, "offchip_out", "serves: reads", port_bits(m, false), widest, out);
+        print_port(hda, "offchip_in", "serves: writes", port_bits(m, true), widest, out);
     }
+}
+
+/* The connection on the way to the off-chip memory that a core shares with others, which is the narrowest for what share it; -1: there is none. A mover of
+ * ours passes one beside the port of the memory. */
+static int shared_link(const tw_hda *hda, int core, const int *n_users)
+{
+    int way[TW_HDA_CORES], best = -1, n = tw_hda_route(hda, hda->offchip, core, way);
+    for (int i = 0; i < n; i++) {
+        if (n_users[way[i]] < 2) continue;
+        if (best < 0 || hda->link[way[i]].bits / n_users[way[i]] < hda->link[best].bits / n_users[best])
+            best = way[i];
+    }
+    return best;
+}
+
+/* Where cores reach the off-chip memory over several connections, those that some of them share. */
+static tw_status print_shared_links(const printer *p, tw_arena *scratch)
+{
+    const tw_hda *hda = p->hda;
+    int *n_users, *link, way[TW_HDA_CORES];
+    TW_ALLOC(scratch, n_users, hda->n_links + 1);
+    TW_ALLOC(scratch, link, hda->n_cores);
+    for (int c = 0; c < hda->n_cores; c++)
+        for (int i = 0, n = hda->core[c].kind == TW_HDA_COMPUTES ? tw_hda_route(hda, hda->offchip, c, way) : 0;
+             i < n; i++)
+            n_users[way[i]]++;
+    for (int c = 0; c < hda->n_cores; c++)
+        link[c] = hda->core[c].kind == TW_HDA_COMPUTES ? shared_link(hda, c, n_users) : -1;
+    for (int l = 0; l < hda->n_links; l++) {
+        int n = 0;
+        for (int c = 0; c < hda->n_cores; c++) n += link[c] == l;
+        if (n == 0) continue;
+        tw_text_printf(p->out, "  - {name: way%d, broadcast: %s, per_cycle: %" PRId64 ", movers: [", l,
+                       hda->link[l].is_bus ? "true" : "false", bytes_of(hda->link[l].bits));
+        for (int c = 0; c < hda->n_cores; c++) {
+            if (link[c] != l) continue;
+            tw_rival_layer layer = any_layer(hda, c);
+            tw_rival rival = rival_of(hda, c, &layer);
+            tw_levels_name_movers(&rival, &p->levels[c], p->out);
+        }
+        tw_text_printf(p->out, "]}\n");
+    }
+    return TW_OK;
 }
 
 /* ---- what ours does not say ---- */
@@ -268,7 +318,24 @@ static void remark(const tw_hda *hda, tw_diag *diag, tw_text *out)
     }
 }
 
-static tw_status print_machine(const printer *p)
+/* What passes connections is counted in whole bytes. */
+static tw_status check_widths(const tw_hda *hda, tw_diag *diag)
+{
+    tw_status status = TW_OK;
+    for (int i = 0; i < hda->n_links; i++) {
+        const tw_hda_link *link = &hda->link[i];
+        if (link->bits < 8)
+            status = tw_diag_error(
+                diag, link->loc, "%.10g bits per cycle are less than a byte, and machines of ours pass whole bytes",
+                link->bits);
+        else if (fmod(link->bits, 8) != 0)
+            tw_diag_note(diag, link->loc, "of %.10g bits per cycle %" PRId64 " whole bytes are counted", link->bits,
+                         bytes_of(link->bits));
+    }
+    return status;
+}
+
+static tw_status print_machine(const printer *p, tw_arena *scratch)
 {
     const tw_rival_memory *m = &p->hda->core[p->hda->offchip].own->memory[0];
     int n_links = count_links(p);
@@ -283,6 +350,7 @@ static tw_status print_machine(const printer *p)
     bool linked = n_links > 0 && n_links <= LINKS_MOST;
     if (linked) print_links(p);
     print_ports(p->hda, p->out);
+    if (common_bus(p->hda) < 0) TW_TRY(print_shared_links(p, scratch));
     if (linked) print_buses(p);
     tw_text_printf(p->out, "cores:\n");
     for (int i = 0; i < p->hda->n_cores; i++)
@@ -295,5 +363,6 @@ tw_status tw_hda_print(const tw_hda *hda, tw_arena *scratch, tw_diag *diag, tw_t
     printer p = {.hda = hda, .diag = diag, .out = out};
     TW_ALLOC(scratch, p.levels, hda->n_cores);
     TW_TRY(find_levels(&p));
-    return print_machine(&p);
+    TW_TRY(check_widths(hda, diag));
+    return print_machine(&p, scratch);
 }

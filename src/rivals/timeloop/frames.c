@@ -47,7 +47,7 @@ typedef struct builder {
     const tw_tl_space *s;
     tw_tl_frame *frame;
     int n, room;
-    bool cut;
+    bool cut;       /* there is no room for more: nothing else is gone through */
     tw_tl_frame at; /* the one that is being built */
     int64_t rest[TW_RIVAL_DIMS];
 } builder;
@@ -108,7 +108,7 @@ static void next_factor(builder *b, int m, int d)
     }
     int64_t rest = b->rest[d];
     for (int i = 0; i < d; i++) most /= b->at.over[m][i];
-    for (int64_t f = 1; f <= tw_min(most, rest); f++) {
+    for (int64_t f = 1; f <= tw_min(most, rest) && !b->cut; f++) {
         if (rest % f != 0 || !tw_tl_allows(&b->s->limits->space[m], d, f)) continue;
         b->at.over[m][d] = (int32_t)f;
         b->rest[d] = rest / f;
@@ -142,7 +142,7 @@ static void next_bypass(builder *b, int m)
     for (unsigned x = open;; x = (x - 1) & open) {
         b->at.bypass[m] = fixed | x;
         next_bypass(b, m + 1);
-        if (x == 0) return;
+        if (x == 0 || b->cut) return;
     }
 }
 

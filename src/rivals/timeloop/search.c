@@ -316,12 +316,19 @@ static tw_tl_cost frame_bound(hunt *h)
     return least < INFINITY ? with_handovers(&h->price, least, tw_tl_traffic_cycles(&h->price, &nothing)) : worst;
 }
 
+/* With a time limit half of what is left is for it: of further frames nothing is known. */
 static tw_status sort_frames(hunt *h, int n, choice *order)
 {
     tw_measure measure = h->options->measure;
+    const tw_deadline *deadline = h->work.diag->deadline;
+    double left = tw_deadline_left(deadline);
+    tw_deadline half;
+    tw_deadline_init(&half, isfinite(left) ? left / 2 : 0, deadline);
     for (int f = 0; f < n; f++) {
+        order[f] = (choice){.at = f};
+        if (tw_deadline_is_over(&half)) continue;
         TW_TRY(open_frame(h, f, false));
-        order[f] = (choice){f, frame_bound(h)};
+        order[f].least = frame_bound(h);
     }
     qsort_r(order, (size_t)n, sizeof *order, by_value, &measure);
     return TW_OK;
