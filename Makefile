@@ -28,7 +28,7 @@ MUTATIONS ?= 100000
 OOM_MOST ?= 0
 SEEDS ?= 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
 .DEFAULT_GOAL := all
-.PHONY: all all-tests run test bench web web-deps report-bench perfetto pictures install networks place-campaign brute rounds cores-brute dags onnx-random fuzz fuzz-onnx mutate mutants oom tidy format coverage goldens clean deps test-deps
+.PHONY: all all-tests run test bench web web-deps report-bench perfetto pictures install networks never-slower place-campaign brute rounds cores-brute dags onnx-random fuzz fuzz-onnx mutate mutants oom tidy format coverage goldens clean deps test-deps
 
 deps:
 	@tools/deps build wasm
@@ -85,6 +85,10 @@ install: all
 networks: all-tests
 	@for step in tools/fetch_models tools/ort/run_all "bash test/networks/shapes.sh build ." \
 	  "bash test/networks/verify.sh build . all"; do $$step || [ $$? -eq 77 ] || exit 1; done
+
+never-slower: all
+	@tools/fetch_models || [ $$? -eq 77 ]
+	@tools/never_slower build
 
 place-campaign: all-tests
 	@for s in $(SEEDS); do TW_SEED=$$s TW_CASES=20000 build/test/test_place_pack_brute || exit 1; done

@@ -538,7 +538,8 @@ static tw_status write_mapping(const fuse *f, const path *p, tw_mapping *out)
     const tw_mapping *given = f->asked->limits ? &f->asked->limits->groups : &(tw_mapping){0};
     TW_ALLOC(f->arena, group, p->n);
     TW_ALLOC(f->arena, resident, p->n + given->n_residents);
-    *out = (tw_mapping){.n_groups = p->n, .group = group, .resident = resident};
+    *out = (tw_mapping){
+        .n_groups = p->n, .group = group, .resident = resident, .n_rooms = given->n_rooms, .room = given->room};
     for (int k = 0; k < given->n_residents; k++) resident[out->n_residents++] = given->resident[k];
     for (int k = 0; k < p->n; k++) {
         TW_TRY(group_of(f, choice_of(f, &p->link[k]), &group[k]));

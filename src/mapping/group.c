@@ -888,6 +888,7 @@ tw_status tw_grouping_check_all(const tw_grouping *c)
         if (check_cover(c, g) != TW_OK || check_sources(c, g) != TW_OK) status = TW_ERR_INPUT;
     if (check_names(c) != TW_OK) status = TW_ERR_INPUT;
     TW_TRY(status);
+    TW_TRY(tw_grouping_check_rooms(c));
     return tw_grouping_check_residents(c);
 }
 
@@ -936,5 +937,6 @@ tw_status tw_grouping_check_some(const tw_grouping *c)
     for (int i = 0; i < c->n_residents; i++)
         if (check_touched(c, &c->resident[i]) != TW_OK) status = TW_ERR_INPUT;
     TW_TRY(status);
+    TW_TRY(tw_grouping_check_rooms(c));
     return tw_grouping_check_residents(c);
 }

@@ -54,6 +54,13 @@ typedef struct tw_group_resident {
     int until; /* 1 + an operator that reads it: behind the last group with that one it has left, and is loaded from memory 0; 0: it stays for all */
 } tw_group_resident;
 
+/* So much of a memory, from its beginning on, is all that the buffers of all groups have. */
+typedef struct tw_group_room {
+    tw_loc loc;
+    int memory; /* of the platform                */
+    int64_t units;
+} tw_group_room;
+
 typedef struct tw_group_op {
     int op;         /* of the model                                                                  */
     int view;       /* the compute engine that runs it, see tw_platform                                 */

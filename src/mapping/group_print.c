@@ -194,4 +194,5 @@ void tw_groups_print(const tw_mapping *mapping, const tw_model *model, const tw_
         if (group->running > 0) tw_text_printf(out, "    running: %s\n", driver(&p)->loop[group->running - 1].name);
     }
     tw_residents_print(mapping, model, machine, out);
+    tw_rooms_print(mapping, machine, out);
 }

@@ -764,10 +764,13 @@ tw_status tw_groups_of_tree(tw_fields *f, const tw_model *model, const tw_machin
         f->n_bad += !good;
     }
     TW_TRY(tw_residents_of_tree(f, arena, &all.c));
+    TW_TRY(tw_rooms_of_tree(f, arena, &all.c));
     if (f->n_bad == 0) f->n_bad += (some ? tw_grouping_check_some : tw_grouping_check_all)(&all.c) != TW_OK;
     out->n_groups = all.c.n;
     out->group = all.group;
     out->n_residents = all.c.n_residents;
     out->resident = all.c.resident;
+    out->n_rooms = all.c.n_rooms;
+    out->room = all.c.room;
     return TW_OK;
 }

@@ -23,6 +23,8 @@ typedef struct tw_grouping {
     tw_loc loc;                /* of all of them                                        */
     int n_residents;
     const tw_group_resident *resident;
+    int n_rooms;
+    const tw_group_room *room;
     tw_diag *diag;
 } tw_grouping;
 
@@ -49,6 +51,8 @@ bool tw_group_running(const tw_group_map *group, const tw_model *model, tw_runni
                       const char **why);
 /* The number of the last of n groups that read what is resident where it is; those behind it, if any, load it. */
 int tw_resident_last(const tw_group_resident *is, const tw_group_map *group, int n);
+/* How much of a memory of `size` units the buffers of all groups have. */
+int64_t tw_room_of(const tw_group_room *room, int n, int memory, int64_t size);
 /* The driver's loops, as far as the group has them; how many points it has of one. */
 tw_box tw_group_work(const tw_group_map *group, const tw_op *driver);
 int64_t tw_group_extent(const tw_group_map *group, const tw_op *driver, int loop);
@@ -67,11 +71,15 @@ TW_NODISCARD tw_status tw_grouping_check_all(const tw_grouping *c);
 TW_NODISCARD tw_status tw_grouping_check_some(const tw_grouping *c);
 /* What stays between groups; part of the check of all of them. */
 TW_NODISCARD tw_status tw_grouping_check_residents(const tw_grouping *c);
+/* How much of memories they have; part of the same check. */
+TW_NODISCARD tw_status tw_grouping_check_rooms(const tw_grouping *c);
 
 /* ---- files ---- */
 
-/* `resident`: what is wrong with its words is reported and counted. */
+/* `resident` and `room`: what is wrong with its words is reported and counted. */
 TW_NODISCARD tw_status tw_residents_of_tree(tw_fields *f, tw_arena *arena, tw_grouping *c);
+TW_NODISCARD tw_status tw_rooms_of_tree(tw_fields *f, tw_arena *arena, tw_grouping *c);
+void tw_rooms_print(const tw_mapping *mapping, const tw_machine *machine, tw_text *out);
 void tw_residents_print(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_text *out);
 
 /* The entries of `groups`. What is wrong is reported and counted in the fields. With `some` other groups, too, may be needed for a mapping, and

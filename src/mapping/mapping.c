@@ -320,6 +320,8 @@ static tw_status check_groups(const tw_mapping *mapping, const tw_model *model, 
                      .group = mapping->group,
                      .n_residents = mapping->n_residents,
                      .resident = mapping->resident,
+                     .n_rooms = mapping->n_rooms,
+                     .room = mapping->room,
                      .diag = diag};
     if (mapping->n_ops != 0)
         return tw_diag_error(diag, (tw_loc){0}, "mapping has %d operators beside its groups", mapping->n_ops);

@@ -37,6 +37,8 @@ struct tw_mapping {
     const tw_group_map *group;
     int n_residents; /* of the groups */
     const tw_group_resident *resident;
+    int n_rooms; /* of the groups; a memory that is not among them is theirs as a whole */
+    const tw_group_room *room;
     const tw_model
         *model; /* that it is about, with padding that it has written (model/padded.h) and operators that it divides
                    (model/divided.h); NULL: as it was given */

@@ -19,12 +19,20 @@ double tw_fused_price(const void *user, double cycles, double energy_fj)
     const tw_fused_scale *s = user;
     if (s->measure == TW_ENERGY) return energy_fj + 1e-9 * cycles;
     if (s->measure == TW_EDP) return cycles / s->cycles + energy_fj / s->energy_fj;
-    return cycles + 1e-9 * energy_fj / s->energy_fj;
+    return cycles + (1e-9 + s->weight * s->cycles) * energy_fj / s->energy_fj;
 }
 
 static tw_measure measure_of(const tw_search_options *options)
 {
     return options->n_objectives > 0 ? options->objective[0].measure : TW_CYCLES;
+}
+
+/* How far time may be above its least for the sake of energy. */
+static double tolerance_of(const tw_search_options *options)
+{
+    const tw_objective *o = options->objective;
+    bool any = options->n_objectives > 1 && o[0].measure == TW_CYCLES && o[1].measure == TW_ENERGY;
+    return any && options->within ? options->within[0] : 0;
 }
 
 bool tw_fused_suits(const tw_request *asked)
@@ -117,7 +125,8 @@ tw_fused_scale tw_fused_scale_of(const tw_request *asked, const tw_summary *apar
 {
     static const double unknown = 1e9;
     return (tw_fused_scale){measure_of(asked->options), apart ? (double)tw_max(1, apart->cycles) : unknown,
-                            apart ? (double)tw_max(1, apart->energy_fj) : unknown};
+                            apart ? (double)tw_max(1, apart->energy_fj) : unknown,
+                            apart ? tolerance_of(asked->options) : 0, 0};
 }
 
 bool tw_fused_is_better(const tw_fused_scale *s, const tw_fused *fused, const tw_summary *apart)
@@ -127,6 +136,7 @@ bool tw_fused_is_better(const tw_fused_scale *s, const tw_fused *fused, const tw
     double first[2] = {a, b};
     if (s->measure == TW_ENERGY) first[0] = e, first[1] = g;
     if (s->measure == TW_EDP) first[0] = a * e, first[1] = b * g;
+    if (s->within > 0 && a < b && b <= a * (1 + s->within)) return e < g;
     if (first[0] != first[1]) return first[0] < first[1];
     return a != b ? a < b : e < g;
 }
@@ -157,7 +167,7 @@ static tw_status list_apart(const tw_plan *apart, tw_arena *arena, const tw_summ
 
 /* Models of at most so many operators are also planned for memories of half the size, of half of that, and so on: what is found there fits here, and tilings that are best by their
  * estimate in much room are not always. Above that it takes too long. */
-enum { MOST_SHRUNK_OPS = 12 };
+enum { MOST_SHRUNK_OPS = 12, MOST_HALVINGS = 5 };
 
 typedef struct hunt {
     const tw_request *asked;
@@ -223,7 +233,35 @@ static bool is_far(const hunt *h, const tw_fused *found)
 
 static tw_status find_here(hunt *h, const tw_plan **out);
 
-/* The best that is found with half of every memory on chip, if that is better than what was found. */
+/* The mapping with no more room on chip than a machine has: there it takes as long as on that one. */
+static tw_status with_room(const tw_platform *of, const tw_mapping *mapping, tw_arena *arena, tw_mapping *out)
+{
+    tw_group_room *room;
+    TW_ALLOC(arena, room, mapping->n_rooms + of->n_memories);
+    *out = *mapping;
+    out->room = room;
+    out->n_rooms = 0;
+    for (int m = 1; m < of->n_memories; m++) {
+        int64_t units = tw_room_of(mapping->room, mapping->n_rooms, m, of->memory[m].is.size);
+        if (units < INT64_MAX) room[out->n_rooms++] = (tw_group_room){.memory = m, .units = units};
+    }
+    return TW_OK;
+}
+
+/* What was found, or the plan, if that is better. */
+static void keep_better(const hunt *h, const tw_plan *plan, tw_fused *found)
+{
+    if (found->mapping.n_groups > 0 &&
+        price_of(h, found->cycles, found->energy_fj) <= price_of(h, plan->sum.cycles, plan->sum.energy_fj))
+        return;
+    *found = (tw_fused){.mapping = *plan->mapping,
+                        .model = plan->model,
+                        .cycles = plan->sum.cycles,
+                        .energy_fj = plan->sum.energy_fj,
+                        .blocked = -1};
+}
+
+/* The best that is found with half of every memory on chip, in all of it or with as much room as there, if that is better than what was found. */
 static tw_status find_in_less(hunt *h, tw_fused *found)
 {
     static const double near = 1.01; /* to the bound: there is little left to find */
@@ -232,7 +270,7 @@ static tw_status find_in_less(hunt *h, tw_fused *found)
     const tw_plan *plan = NULL;
     bool best = h->search.measure == TW_CYCLES && found->mapping.n_groups > 0 &&
                 (double)found->cycles <= near * (double)h->search.bound;
-    if (!is_small(h) || best || h->search.space > 0 || is_far(h, found) ||
+    if (!is_small(h) || h->halvings == MOST_HALVINGS || best || h->search.space > 0 || is_far(h, found) ||
         tw_deadline_is_over(h->work->diag->deadline))
         return TW_OK;
     TW_TRY(tw_variant_of(machine, h->work->arena, &less));
@@ -245,16 +283,12 @@ static tw_status find_in_less(hunt *h, tw_fused *found)
     TW_TRY(status);
     if (!plan) return TW_OK;
     h->search.n_simulated = plan->joint->search->n_simulated;
-    const tw_fused there = {.mapping = *plan->mapping, .model = plan->model};
+    tw_fused there = {.mapping = *plan->mapping, .model = plan->model};
     TW_TRY(build_found(h, &there, &plan));
-    if (found->mapping.n_groups > 0 &&
-        price_of(h, found->cycles, found->energy_fj) <= price_of(h, plan->sum.cycles, plan->sum.energy_fj))
-        return TW_OK;
-    *found = (tw_fused){.mapping = *plan->mapping,
-                        .model = plan->model,
-                        .cycles = plan->sum.cycles,
-                        .energy_fj = plan->sum.energy_fj,
-                        .blocked = -1};
+    keep_better(h, plan, found);
+    TW_TRY(with_room(less.platform, &there.mapping, h->work->arena, &there.mapping));
+    TW_TRY(build_found(h, &there, &plan));
+    keep_better(h, plan, found);
     return TW_OK;
 }
 
@@ -305,6 +339,22 @@ static tw_status end_search(const hunt *h, int64_t start, const tw_plan *plan, c
     return TW_OK;
 }
 
+static bool is_better(const tw_fused_scale *s, const tw_plan *plan, const tw_plan *apart)
+{
+    const tw_fused found = {.cycles = plan->sum.cycles, .energy_fj = plan->sum.energy_fj};
+    return tw_fused_is_better(s, &found, &apart->sum);
+}
+
+/* Where layers are preferred to faster groups for their energy, groups are looked for once more, and as much energy as all layers take is worth a tenth of the tolerance then. */
+static tw_status spare_energy(hunt *h, tw_fused_scale *s, const tw_plan **plan)
+{
+    static const double of_tolerance = 0.1;
+    if (s->within <= 0 || (*plan)->sum.cycles >= h->apart->sum.cycles || is_better(s, *plan, h->apart))
+        return TW_OK;
+    s->weight = of_tolerance * s->within;
+    return find_here(h, plan);
+}
+
 tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_op *alone, const tw_work *work,
                         const tw_plan **out)
 {
@@ -326,9 +376,9 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
     TW_TRY(list_apart(apart, work->arena, &h.search.apart_op));
     TW_TRY(find_here(&h, &plan));
     if (!plan && h.request.limits) return refuse(asked, &(tw_fused){.blocked = h.blocked}, alone, work);
+    if (plan && apart && !h.request.limits) TW_TRY(spare_energy(&h, &s, &plan));
     if (!plan) return TW_OK;
-    const tw_fused found = {.cycles = plan->sum.cycles, .energy_fj = plan->sum.energy_fj};
-    if (!h.request.limits && !tw_fused_is_better(&s, &found, &apart->sum)) return TW_OK;
+    if (!h.request.limits && apart && !is_better(&s, plan, apart)) return TW_OK;
     TW_TRY(end_search(&h, start, plan, &plan));
     return tw_joint_with_ends(plan, work, out);
 }

@@ -17,10 +17,12 @@ TW_NODISCARD tw_status tw_fused_check(const tw_search_options *options, const tw
 typedef struct tw_fused_scale {
     tw_measure measure;
     double cycles, energy_fj;
+    double within; /* how far time may be above its least for the sake of energy (`latency+1%,energy`) */
+    double weight; /* of the energy of all layers, as a share of their time; 0: energy decides among equals alone */
 } tw_fused_scale;
 tw_fused_scale tw_fused_scale_of(const tw_request *asked, const tw_summary *apart);
 double tw_fused_price(const void *scale, double cycles, double energy_fj);
-/* What counts in the end: the first objective itself, then the time, then the energy. */
+/* What counts in the end: the first objective itself, then the time, then the energy. Groups that are faster than layers, but within the tolerance, have to take less energy than they do. */
 bool tw_fused_is_better(const tw_fused_scale *s, const tw_fused *fused, const tw_summary *apart);
 /* `apart` is the plan of the same request, of operators that look like `alone` (fuse.h) or, if that is NULL, as in the model; *out is the
  * better one or, where limits give groups, the one in groups. Of `apart` the mapping and the sums are read alone; NULL: there is none. */

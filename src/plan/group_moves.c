@@ -75,7 +75,14 @@ static tw_status put_size(const lister *l, int k, int64_t size, int64_t now, int
     return put(l, (tw_group_move){.kind = TW_OTHER_TILE, .thing = cut[k].loop}, &group, text);
 }
 
-/* Sizes that cut into 1, 2, 3 .. equal pieces. */
+/* Whether the size is one of those that cut into at most so many equal pieces. */
+static bool is_even(int64_t whole, int64_t size, int64_t most)
+{
+    int64_t n = tw_cdiv(whole, size);
+    return n <= most && tw_cdiv(whole, n) == size;
+}
+
+/* Sizes that cut into 1, 2, 3 .. equal pieces; the next smaller and the next larger size, if those are none of them. */
 static tw_status list_sizes(const lister *l)
 {
     enum { MOST_PIECES = 32 };
@@ -87,6 +94,9 @@ static tw_status list_sizes(const lister *l)
             if (size != last && size != now) TW_TRY(put_size(l, k, size, now, whole));
             last = size;
         }
+        for (int64_t size = now - 1; size <= now + 1; size += 2)
+            if (size > 0 && size < whole && !is_even(whole, size, MOST_PIECES))
+                TW_TRY(put_size(l, k, size, now, whole));
     }
     return TW_OK;
 }
@@ -128,6 +138,98 @@ static tw_status list_cuts(const lister *l)
             TW_TRY(put_cut(l, loop, tw_cdiv(whole, pieces), last));
             if (first < last) TW_TRY(put_cut(l, loop, tw_cdiv(whole, pieces), first));
         }
+    }
+    return TW_OK;
+}
+
+/* ---- levels ---- */
+
+/* What a memory holds once has one buffer, stays for all the time and does not slide. */
+static void hold_once(tw_hold *hold)
+{
+    hold->slots = 1;
+    hold->depth = -1;
+    hold->slide = 0;
+}
+
+/* The level holds what `depth` cuts leave: cuts behind that are those of the next level. Holds of cuts that are no longer its own are as the levels say. */
+static tw_status put_depth(const lister *l, int i, int depth)
+{
+    tw_group_map group = *l->group;
+    tw_nest_cut *cut;
+    tw_group_level *level;
+    tw_hold *hold;
+    int outside = i > 0 ? group.level[i - 1].depth : 0, memory = group.level[i].memory;
+    COPY(cut, group.cut, group.n_cuts, 0);
+    COPY(level, group.level, group.n_levels, 0);
+    COPY(hold, group.hold, group.n_holds, 0);
+    for (int k = outside; k < group.level[i + 1].depth; k++) cut[k].level = k < depth ? i : i + 1;
+    level[i].depth = depth;
+    for (int h = 0; h < group.n_holds; h++) {
+        bool own = hold[h].memory == memory,
+             cuts = hold[h].depth > depth || (hold[h].slide > 0 && depth <= outside);
+        if (own && depth <= outside)
+            hold_once(&hold[h]);
+        else if (own && cuts)
+            hold[h].depth = -1, hold[h].slide = 0;
+    }
+    group.cut = cut;
+    group.level = level;
+    group.hold = hold;
+    const char *name = memory_name(l, memory), *loop;
+    bool less = depth < l->group->level[i].depth;
+    loop = driver_of(l)->loop[group.cut[less ? depth : depth - 1].loop].name;
+    return put(l, (tw_group_move){.kind = TW_OTHER_TILE, .thing = TW_MAX_LOOPS + i}, &group,
+               tw_arena_printf(l->work->arena,
+                               less ? "%s holds all of %s, which is cut further inside"
+                                    : "%s holds a tile of %s, which is not cut again further inside",
+                               name, loop));
+}
+
+/* A tile of an outer memory that has none along a loop which is cut further inside: so many of those inside. */
+static tw_status put_outer(const lister *l, int i, int inner, int64_t size)
+{
+    tw_group_map group = *l->group;
+    tw_nest_cut *cut;
+    tw_group_level *level;
+    tw_hold *hold;
+    int at = group.level[i].depth, loop = group.cut[inner].loop;
+    COPY(cut, group.cut, group.n_cuts, 1);
+    COPY(level, group.level, group.n_levels, 0);
+    COPY(hold, group.hold, group.n_holds, 0);
+    memmove(&cut[at + 1], &cut[at], (size_t)(group.n_cuts - at) * sizeof *cut);
+    cut[at] = (tw_nest_cut){.loc = group.loc, .level = i, .loop = loop, .size = size};
+    for (int k = i; k < group.n_levels; k++) level[k].depth++;
+    for (int h = 0; h < group.n_holds; h++) hold[h].depth += hold[h].depth > at;
+    group.cut = cut;
+    group.n_cuts++;
+    group.level = level;
+    group.hold = hold;
+    return put(l, (tw_group_move){.kind = TW_OTHER_TILE, .thing = TW_MAX_LOOPS + i}, &group,
+               tw_arena_printf(l->work->arena, "tile of %s in %s: %s, not whole", driver_of(l)->loop[loop].name,
+                               memory_name(l, group.level[i].memory), TW_GROUPED(size)));
+}
+
+static tw_status list_outer(const lister *l, int i)
+{
+    int at = l->group->level[i].depth;
+    if (l->group->n_cuts == TW_MAX_CUTS) return TW_OK;
+    for (int k = at; k < l->group->level[i + 1].depth; k++) {
+        int64_t whole = length_at(l, at, l->group->cut[k].loop), inner = length_at(l, k + 1, l->group->cut[k].loop);
+        for (int64_t pieces = 2; pieces <= 8; pieces *= 2)
+            if (tw_cdiv(whole, pieces) > inner) TW_TRY(put_outer(l, i, k, tw_cdiv(whole, pieces)));
+    }
+    return TW_OK;
+}
+
+/* Which cuts are of which level, where there are several. */
+static tw_status list_levels(const lister *l)
+{
+    for (int i = 0; i + 1 < l->group->n_levels; i++) {
+        int outside = i > 0 ? l->group->level[i - 1].depth : 0, depth = l->group->level[i].depth;
+        if (depth > outside) TW_TRY(put_depth(l, i, depth - 1));
+        if (depth < l->group->level[i + 1].depth) TW_TRY(put_depth(l, i, depth + 1));
+        TW_TRY(list_outer(l, i));
     }
     return TW_OK;
 }
@@ -581,6 +683,7 @@ static tw_status list_group(const lister *l)
     TW_TRY(list_sizes(l));
     TW_TRY(list_orders(l));
     TW_TRY(list_cuts(l));
+    TW_TRY(list_levels(l));
     TW_TRY(list_resident(l));
     for (int k = 0; k < l->group->n_ops; k++) TW_TRY(list_spreads(l, k));
     return TW_OK;

@@ -170,6 +170,8 @@ static tw_joint_input input_of(const tw_plan *plan, const tw_claims *claims, con
                             .group = plan->mapping->group,
                             .n_residents = plan->mapping->n_residents,
                             .resident = plan->mapping->resident,
+                            .n_rooms = plan->mapping->n_rooms,
+                            .room = plan->mapping->room,
                             .n_buffers = plan->joint->program->n_buffers,
                             .buffer = plan->joint->program->buffer,
                             .claims = claims,

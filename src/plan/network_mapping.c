@@ -183,11 +183,13 @@ static tw_status add_limits(const tw_machine *machine, const tw_stretch *s, cons
     tw_mapping some;
     tw_group_map *group;
     tw_group_resident *resident;
+    tw_group_room *room;
     bool *alone;
-    int n = out->groups.n_groups, n_residents = out->groups.n_residents;
+    int n = out->groups.n_groups, n_residents = out->groups.n_residents, n_rooms = out->groups.n_rooms;
     TW_TRY(read_groups(machine, s, e, true, work, &model, &some));
     TW_ALLOC(work->arena, group, n + some.n_groups);
     TW_ALLOC(work->arena, resident, n_residents + some.n_residents + 1);
+    TW_ALLOC(work->arena, room, n_rooms + some.n_rooms + 1);
     TW_ALLOC(work->arena, alone, n + some.n_groups);
     for (int g = 0; g < n; g++) group[g] = out->groups.group[g], alone[g] = out->alone[g];
     for (int g = 0; g < some.n_groups; g++) {
@@ -196,10 +198,14 @@ static tw_status add_limits(const tw_machine *machine, const tw_stretch *s, cons
     }
     for (int i = 0; i < n_residents; i++) resident[i] = out->groups.resident[i];
     for (int i = 0; i < some.n_residents; i++) resident[n_residents + i] = some.resident[i];
+    for (int i = 0; i < n_rooms; i++) room[i] = out->groups.room[i];
+    for (int i = 0; i < some.n_rooms; i++) room[n_rooms + i] = some.room[i];
     out->groups = (tw_mapping){.n_groups = n + some.n_groups,
                                .group = group,
                                .n_residents = n_residents + some.n_residents,
-                               .resident = resident};
+                               .resident = resident,
+                               .n_rooms = n_rooms + some.n_rooms,
+                               .room = room};
     out->alone = alone;
     const tw_grouping all = {.model = &s->model,
                              .machine = machine,

@@ -10,6 +10,15 @@
 
 static const int64_t most_commands = 1000000;
 static const int64_t of_a_group = 200; /* building one is work, too: as much as so many commands */
+/* Of programs that take no longer than so many commands to try, two changes at a time are tried, too: all second ones beside each of those first ones that cost least. */
+static const int64_t few_commands = 2000;
+enum { MOST_FIRST = 8 };
+
+/* A change that does not help by itself. */
+typedef struct first_change {
+    tw_mapping mapping;
+    double price;
+} first_change;
 
 typedef struct polish {
     const tw_plan *plan; /* whose changes are tried  */
@@ -22,6 +31,8 @@ typedef struct polish {
     int64_t left;    /* commands                  */
     int64_t n_simulated;
     bool changed;
+    int n_first; /* of the last round that changed nothing, the cheapest first */
+    first_change first[MOST_FIRST];
 } polish;
 
 /* INFINITY where it is refused, does not fit, or has many times as many commands. */
@@ -65,6 +76,16 @@ static bool is_of_a_group(const polish *p, const tw_group_move *move)
            move->mapping.n_residents == p->plan->mapping->n_residents;
 }
 
+/* Keeps the change as one of those beside which others are tried. */
+static void keep_first(polish *p, const tw_mapping *mapping, double price)
+{
+    static const double most = 1.1; /* above that one more change hardly makes up for it */
+    if (price > most * p->price || (p->n_first == MOST_FIRST && price >= p->first[MOST_FIRST - 1].price)) return;
+    int at = p->n_first < MOST_FIRST ? p->n_first++ : MOST_FIRST - 1;
+    for (; at > 0 && p->first[at - 1].price > price; at--) p->first[at] = p->first[at - 1];
+    p->first[at] = (first_change){*mapping, price};
+}
+
 /* A tw_group_move_sink. */
 static tw_status try_move(void *user, const tw_group_move *move)
 {
@@ -76,7 +97,10 @@ static tw_status try_move(void *user, const tw_group_move *move)
     if (p->changed && !is_of_a_group(p, move)) return TW_OK; /* the next round has it */
     if (is_of_a_group(p, move)) TW_TRY(with_move(p, move, &mapping));
     TW_TRY(price_mapping(p, &mapping, &price));
-    if (price >= p->price) return TW_OK;
+    if (price >= p->price) {
+        keep_first(p, &mapping, price);
+        return TW_OK;
+    }
     p->best = mapping;
     p->price = price;
     p->changed = true;
@@ -109,11 +133,41 @@ static tw_status run_round(polish *p)
 {
     const tw_plan *plan = p->plan;
     p->changed = false;
+    p->n_first = 0;
     p->best = *plan->mapping;
     p->price = p->by->price(p->by->user, (double)plan->sum.cycles, (double)plan->sum.energy_fj);
     tw_status status = tw_group_moves_each(plan, NULL, p->work, (tw_group_move_sink){try_move, p});
     if (status != TW_OK && status != TW_STOPPED) return status;
     return p->changed ? make_plan(p) : TW_OK;
+}
+
+/* The plan with a change that does not help, and another one beside it that does; nothing helps by itself. */
+static tw_status run_second(polish *p, const first_change *first)
+{
+    const tw_plan *plan = p->plan;
+    double price = p->price;
+    p->best = first->mapping;
+    TW_TRY(make_plan(p));
+    tw_status status = tw_group_moves_each(p->plan, NULL, p->work, (tw_group_move_sink){try_move, p});
+    if (status != TW_OK && status != TW_STOPPED) return status;
+    if (p->changed) return make_plan(p);
+    p->plan = plan;
+    p->price = price;
+    return TW_OK;
+}
+
+static tw_status run_pairs(polish *p)
+{
+    first_change first[MOST_FIRST];
+    int n = p->n_first;
+    const tw_plan *plan = p->plan;
+    if (plan->sum.instructions + of_a_group * plan->mapping->n_groups > few_commands) return TW_OK;
+    memcpy(first, p->first, sizeof first);
+    for (int i = 0; i < n && !p->changed && p->left > 0; i++) {
+        if (tw_deadline_is_over(p->work->diag->deadline)) return TW_OK;
+        TW_TRY(run_second(p, &first[i]));
+    }
+    return TW_OK;
 }
 
 /* Nothing is faster than the bound, where time is what counts. */
@@ -130,8 +184,11 @@ tw_status tw_joint_polish(const tw_plan *plan, const tw_pricing *by, const bool 
     tw_status status = TW_OK;
     *out = plan;
     if (!(p.bench = tw_arena_new())) return TW_ERR_NOMEM;
-    while (status == TW_OK && p.changed && p.left > 0 && !is_best(&p) && !tw_deadline_is_over(work->diag->deadline))
+    while (status == TW_OK && p.changed && p.left > 0 && !is_best(&p) &&
+           !tw_deadline_is_over(work->diag->deadline)) {
         status = run_round(&p);
+        if (status == TW_OK && !p.changed) status = run_pairs(&p);
+    }
     tw_arena_free(p.bench);
     if (status == TW_OK) *out = p.plan;
     return status;

@@ -76,7 +76,7 @@ static tw_status find_groups(const tw_request *asked, const tw_plan *apart, cons
                                  .n_threads = tw_search_threads(asked->options)};
         TW_TRY(tw_cores_find(&quick, work, found));
         *scale = (tw_fused_scale){measure, (double)tw_max(1, found->best.cycles),
-                                  (double)tw_max(1, found->best.energy_fj)};
+                                  (double)tw_max(1, found->best.energy_fj), 0, 0};
     }
     const tw_fuse_request request = {.model = asked->model,
                                      .machine = asked->machine,

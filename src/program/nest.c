@@ -1312,13 +1312,20 @@ static tw_status find_crossing(const tw_joint *joint, tw_nest *nest, tw_arena *s
     return TW_OK;
 }
 
+int64_t tw_joint_room(const tw_joint *joint, int memory)
+{
+    const tw_mapping *mapping = joint->nest[0].mapping;
+    return tw_room_of(mapping->room, mapping->n_rooms, memory, joint->platform->memory[memory].is.size);
+}
+
 static tw_status refuse_size(const tw_joint *joint, int memory, int64_t need, tw_diag *diag)
 {
     const tw_memory *mem = &joint->platform->memory[memory].is;
+    int64_t room = tw_joint_room(joint, memory);
     tw_status status = tw_diag_infeasible(
         diag, joint->nest[0].map->loc, "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64,
-        joint->platform->memory[memory].name, need - mem->size, need, mem->size);
-    diag->short_by = need - mem->size;
+        joint->platform->memory[memory].name, need - room, need, room);
+    diag->short_by = need - room;
     for (int i = 0; i < joint->n_holds; i++) {
         const tw_nest_hold *s = joint->hold[i];
         if (s->memory == memory && s->slides)
@@ -1398,10 +1405,9 @@ static tw_status lay_memories(tw_joint *joint, tw_nest *nest, tw_buffer *buffer,
     TW_TRY(list_places(joint, nest, work->scratch, &next));
     for (int m = 1; m < joint->platform->n_memories; m++) {
         TW_TRY(lay_memory(joint, m, &next, buffer, work->diag));
-        const tw_memory *is = &joint->platform->memory[m].is;
-        if (joint->used[m] <= is->size) continue;
-        bool by_order =
-            joint->used[m] - is->size < is->align; /* another one may end with a buffer that needs no gap */
+        int64_t align = joint->platform->memory[m].is.align, room = tw_joint_room(joint, m);
+        if (joint->used[m] <= room) continue;
+        bool by_order = joint->used[m] - room < align; /* another one may end with a buffer that needs no gap */
         if (joint->n_ranks == 1 && !by_order) return refuse_size(joint, m, joint->used[m], work->diag);
         TW_TRY(tw_joint_pack(joint, m, buffer, work));
     }

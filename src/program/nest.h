@@ -119,6 +119,8 @@ typedef struct tw_joint {
     tw_heirs heirs;
 } tw_joint;
 
+/* How much of a memory all buffers have. */
+int64_t tw_joint_room(const tw_joint *joint, int memory);
 /* The tensor that a group makes for others. */
 static inline int tw_joint_output(const tw_joint *joint, int group)
 {

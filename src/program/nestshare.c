@@ -297,8 +297,11 @@ static tw_status pack(packer *p, tw_buffer *buffer, tw_diag *diag)
 tw_status tw_joint_pack(tw_joint *joint, int memory, tw_buffer *buffer, const tw_work *work)
 {
     const tw_memory *is = &joint->platform->memory[memory].is;
-    packer p = {
-        .joint = joint, .memory = memory, .capacity = is->size, .align = is->align, .scratch = work->scratch};
+    packer p = {.joint = joint,
+                .memory = memory,
+                .capacity = tw_joint_room(joint, memory),
+                .align = is->align,
+                .scratch = work->scratch};
     tw_arena_mark mark = tw_arena_save(work->scratch);
     tw_status status = pack(&p, buffer, work->diag);
     tw_arena_rewind(work->scratch, mark);

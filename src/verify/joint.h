@@ -25,6 +25,8 @@ typedef struct tw_joint_input {
     const tw_group_map *group;
     int n_residents;
     const tw_group_resident *resident;
+    int n_rooms;
+    const tw_group_room *room;
     int n_buffers;
     const tw_buffer *buffer;
     const tw_claims *claims;     /* NULL: nothing is compared */

@@ -46,6 +46,15 @@ static const tw_joint_hold *hold_at(const tw_joint_judge *j, const tw_buffer *b)
 /* What the alignment adds behind so many units. */
 static int64_t slack(int64_t align, int64_t units) { return (align - units % align) % align; }
 
+/* Of a memory, what the mapping leaves to all buffers together. */
+static int64_t room_in(const tw_joint_judge *j, int memory)
+{
+    int64_t units = j->in.platform->memory[memory].is.size;
+    for (int i = 0; i < j->in.n_rooms; i++)
+        if (j->in.room[i].memory == memory && j->in.room[i].units < units) units = j->in.room[i].units;
+    return units;
+}
+
 /* Whether the buffers of a memory, in the order of groups, tensors and slots, would fit one behind the other: all but the last with what
  * the alignment adds to them, a circular one as one. */
 static bool has_room(const tw_joint_judge *j, int memory)
@@ -62,7 +71,7 @@ static bool has_room(const tw_joint_judge *j, int memory)
         last = b;
         behind = slack(align, units);
     }
-    return sum - behind <= m->size;
+    return sum - behind <= room_in(j, memory);
 }
 
 /* Of two that overlap, one was given back for good before the other's group begins. */
@@ -106,6 +115,10 @@ static tw_status check_addresses(tw_joint_judge *j)
         if (b->memory != memory) in_line = has_room(j, memory = b->memory);
         j->shares |= !in_line;
         if (!in_line) check_ring(j, b);
+        if (b->offset + b->size > room_in(j, b->memory))
+            tw_fault_set(&j->fault, "layout: buffer %s ends at %" PRId64 ", where there is room for %" PRId64,
+                         tw_joint_buffer_name(j, (int)(b - j->in.buffer), -1).text, b->offset + b->size,
+                         room_in(j, b->memory));
         if (!in_line)
             check_sharers(j, order + i, n - i);
         else if (a && tw_table_overlap(a, b))

@@ -1,6 +1,8 @@
 /* test/fuse/test_fuse.c - random workloads on random machines: groups are never worse than layers, are right, and keep their bound. */
 #include "fuse/fuse.h"
 #include "fuse/least.h"
+#include "plan/ends.h"
+#include "plan/fused.h"
 #include "plan/plan.h"
 #include "tw_test.h"
 
@@ -322,6 +324,135 @@ TEST(windows_that_may_slide_are_never_slower)
     }
     print_message("%d of 60 are faster\n", n_faster);
     CHECK(n_faster > 10);
+}
+
+/* Three convolutions in 3 KiB, on an array of so many rows and columns behind so many bytes a cycle. */
+typedef struct trade {
+    tw_context *ctx;
+    tw_arena *arena, *scratch;
+    const tw_model *model;
+    const tw_machine *machine;
+} trade;
+
+static trade trade_of(int side, int bytes)
+{
+    trade t = {.ctx = tw_context_new(), .arena = tw_arena_new(), .scratch = tw_arena_new()};
+    draw d = {.random = 1};
+    add(d.machine,
+        "machine: m\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited, energy: 20 pJ}\n"
+        "  - {name: l1, size: 3 KiB, energy: 1 pJ}\nengines:\n"
+        "  - {name: dma, between: [dram, l1], prefetch: all, cost: {latency: 0, per_cycle: %d}}\n"
+        "  - {name: mac, computes: multiply-add, memory: l1, energy: 1 pJ, cost: {array: [%d, %d]}}\n",
+        bytes, side, side);
+    add(d.workload, "workload: w\nops:\n");
+    for (int i = 0; i < 3; i++)
+        add(d.workload,
+            "  - {name: o%d, op: conv, shape: [8, 14, 14], out: 8, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, "
+            "accumulator: i32, inputs: {ifm: t%d}, output: t%d}\n",
+            i, i, i + 1);
+    CHECK_EQ(tw_machine_parse(t.ctx, "m.yaml", d.machine, &t.machine), TW_OK);
+    CHECK_EQ(tw_model_parse(t.ctx, "w.yaml", d.workload, &t.model), TW_OK);
+    return t;
+}
+
+static void end_trade(trade *t)
+{
+    tw_arena_free(t->arena);
+    tw_arena_free(t->scratch);
+    tw_context_free(t->ctx);
+}
+
+/* Groups whose halos can be computed again, but not kept. */
+static const tw_plan *without_slides(trade *t)
+{
+    tw_fused *fused;
+    tw_diag diag = {.muted = true};
+    const tw_work work = {t->arena, t->scratch, &diag};
+    const tw_fuse_request request = {
+        .model = t->model, .machine = t->machine, .by = {cycles_alone, NULL}, .no_slides = true, .n_threads = 1};
+    const tw_plan *plan;
+    fused = TW_NEW(t->arena, tw_fused, 1);
+    CHECK(fused != NULL);
+    CHECK_EQ(tw_fuse_find(&request, &work, fused), TW_OK);
+    CHECK_EQ(tw_plan_eval(t->ctx, t->model, t->machine, &fused->mapping, &plan), TW_OK);
+    CHECK_EQ(plan->sum.cycles, fused->cycles);
+    return plan;
+}
+
+static int64_t points_of(const tw_model *model)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < model->n_ops; i++) sum += tw_op_points(&model->op[i]);
+    return sum;
+}
+
+/* Where moving is dear halos are computed again, where computing is they are not, by the same search of the same model in the same
+ * memory; and the groups of the one machine are slower on the other than what was found there. */
+TEST(halos_are_computed_again_only_where_compute_is_cheap)
+{
+    trade slow = trade_of(16, 1), scarce = trade_of(2, 64);
+    const tw_plan *again = without_slides(&slow), *once = without_slides(&scarce), *wrong;
+    CHECK(again->sum.macs > points_of(slow.model));
+    CHECK(again->mapping->n_groups < 3);
+    CHECK_EQ(once->sum.macs, points_of(scarce.model));
+    CHECK_EQ(tw_plan_eval(scarce.ctx, scarce.model, scarce.machine, again->mapping, &wrong), TW_OK);
+    CHECK(wrong->sum.cycles > once->sum.cycles);
+    CHECK(wrong->sum.macs == again->sum.macs);
+    end_trade(&slow);
+    end_trade(&scarce);
+}
+
+/* With all that a plan may do, no point is computed twice where compute is scarce, whatever is kept on chip; and it says why groups end. */
+TEST(a_plan_computes_no_point_twice_where_compute_is_scarce)
+{
+    trade t = trade_of(2, 64);
+    const tw_plan *layers, *plan;
+    const tw_verdict *verdict;
+    CHECK_EQ(plan_of(t.ctx, t.model, t.machine, true, TW_CYCLES, 1, &layers), TW_OK);
+    CHECK_EQ(plan_of(t.ctx, t.model, t.machine, false, TW_CYCLES, 1, &plan), TW_OK);
+    CHECK(plan->sum.cycles <= layers->sum.cycles);
+    CHECK(plan->sum.macs <= points_of(t.model));
+    CHECK(plan->joint != NULL);
+    for (int g = 0; g < plan->mapping->n_groups; g++) {
+        tw_group_facts facts = tw_plan_group_facts(plan, g);
+        CHECK(facts.points <= facts.points_once);
+        CHECK((plan->joint->end[g].kind == TW_ENDS_LAST) == (g + 1 == plan->mapping->n_groups));
+        CHECK(plan->joint->end[g].kind != TW_ENDS_COST || plan->joint->end[g].joined > 0);
+    }
+    CHECK_EQ(tw_plan_verify(t.ctx, plan, 0, NULL, &verdict), TW_OK);
+    CHECK(verdict->checked && verdict->equal);
+    end_trade(&t);
+}
+
+/* `latency+1%,energy`, which the command asks for by default: groups that are hardly faster do not take many times the energy for it. */
+TEST(few_cycles_are_not_worth_much_energy)
+{
+    const tw_summary given = {.cycles = 1000, .energy_fj = 1000};
+    const tw_fused hardly = {.cycles = 995, .energy_fj = 1001}, thrifty = {.cycles = 995, .energy_fj = 999},
+                   faster = {.cycles = 980, .energy_fj = 9000}, slower = {.cycles = 1001, .energy_fj = 1};
+    const tw_fused_scale tolerant = {.measure = TW_CYCLES, .cycles = 1000, .energy_fj = 1000, .within = 0.01},
+                         strict = {.measure = TW_CYCLES, .cycles = 1000, .energy_fj = 1000};
+    CHECK(!tw_fused_is_better(&tolerant, &hardly, &given) && tw_fused_is_better(&strict, &hardly, &given));
+    CHECK(tw_fused_is_better(&tolerant, &thrifty, &given) && tw_fused_is_better(&tolerant, &faster, &given));
+    CHECK(!tw_fused_is_better(&tolerant, &slower, &given));
+    static const tw_objective both[] = {{TW_CYCLES, NULL}, {TW_ENERGY, NULL}};
+    static const double within[] = {0.01, 0};
+    trade t = trade_of(2, 64);
+    const tw_plan *fastest, *plan, *layers;
+    tw_search_options options = TW_SEARCH_OPTIONS_INIT;
+    options.objective = both;
+    options.within = within;
+    options.n_objectives = 2;
+    options.groups = true;
+    options.budget = 20000;
+    CHECK_EQ(plan_of(t.ctx, t.model, t.machine, false, TW_CYCLES, 1, &fastest), TW_OK);
+    CHECK_EQ(plan_of(t.ctx, t.model, t.machine, true, TW_CYCLES, 1, &layers), TW_OK);
+    CHECK_EQ(tw_plan_search(t.ctx, t.model, t.machine, &options, &plan), TW_OK);
+    CHECK((double)plan->sum.cycles <= 1.01 * (double)fastest->sum.cycles);
+    CHECK(plan->sum.cycles <= layers->sum.cycles);
+    CHECK(plan->sum.energy_fj <= layers->sum.energy_fj ||
+          (double)layers->sum.cycles > 1.01 * (double)plan->sum.cycles);
+    end_trade(&t);
 }
 
 /* The plan as it is written for so many threads. */

@@ -1,11 +1,13 @@
 /* test/fuse/test_room.c - more memory is hardly ever slower: what was found in a memory is a plan in one of twice the size.
  *
- * Groups are planned for less memory as well (plan/fused.c). A few plans are slower in more memory all the same, by a per cent or so: how many and by how much is counted, printed and limited.
+ * Groups are planned for less memory as well (plan/fused.c), and may be given no more room than there (mapping/room.c). Where a plan is slower in more memory all the same, that is counted, printed and limited.
  *
  * Random graphs of convolutions, poolings and residual adds, too large to be gone through (fuse/exact.h), are planned for a memory, for one of twice the size, and so on.
  *
  *     TW_SEED=n TW_CASES=n    so many graphs; TW_CASE=i only this one */
+#include "mapping/groups.h"
 #include "plan/plan.h"
+#include "program/nest.h"
 #include "tw_test.h"
 
 #include <stdarg.h>
@@ -115,24 +117,72 @@ static const tw_machine *machine_of(const draw *d, int64_t size, tw_context *ctx
     return machine;
 }
 
-/* Of the first objective; INT64_MAX: nothing fits. */
-static int64_t plan_of(const draw *d, int64_t size)
+/* NULL: nothing fits. */
+static const tw_plan *search(const draw *d, int64_t size, tw_context *ctx)
 {
-    tw_context *ctx = tw_context_new();
     const tw_objective objective = {.measure = d->energy ? TW_ENERGY : TW_CYCLES};
     tw_search_options options = TW_SEARCH_OPTIONS_INIT;
     const tw_model *model;
     const tw_plan *plan;
-    int64_t value = INT64_MAX;
     options.objective = &objective;
     options.n_objectives = 1;
     options.groups = true;
     options.budget = 20000;
     CHECK_EQ(tw_model_parse(ctx, "w", d->workload, &model), TW_OK);
-    if (tw_plan_search(ctx, model, machine_of(d, size, ctx), &options, &plan) == TW_OK)
-        value = d->energy ? plan->sum.energy_fj : plan->sum.cycles;
+    return tw_plan_search(ctx, model, machine_of(d, size, ctx), &options, &plan) == TW_OK ? plan : NULL;
+}
+
+/* The plan is right, and takes as long when its mapping is written and read again. */
+static void check_again(tw_context *ctx, const tw_plan *plan)
+{
+    tw_text text = {0};
+    const tw_mapping *mapping;
+    const tw_plan *again;
+    const tw_verdict *verdict;
+    tw_mapping_print(plan->mapping, plan->model, plan->machine, &text);
+    CHECK_EQ(tw_mapping_parse(ctx, plan->model, plan->machine, "mapping", text.bytes, &mapping), TW_OK);
+    CHECK_EQ(tw_plan_eval(ctx, plan->model, plan->machine, mapping, &again), TW_OK);
+    CHECK_EQ(again->sum.cycles, plan->sum.cycles);
+    CHECK_EQ(tw_plan_verify(ctx, again, 0, NULL, &verdict), TW_OK);
+    CHECK(verdict->checked && verdict->equal);
+    tw_text_release(&text);
+}
+
+/* Of the first objective; INT64_MAX: nothing fits. */
+static int64_t plan_of(const draw *d, int64_t size)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_plan *plan = search(d, size, ctx);
+    int64_t value = !plan ? INT64_MAX : d->energy ? plan->sum.energy_fj : plan->sum.cycles;
+    if (plan && plan->mapping->n_rooms > 0) check_again(ctx, plan);
     tw_context_free(ctx);
     return value;
+}
+
+/* Groups that share addresses take as long in four times the memory, if they have no more room there. */
+TEST(groups_with_less_room_are_those_of_a_smaller_memory)
+{
+    int n = 0;
+    for (int i = 0; i < tw_test_rounds(12); i++) {
+        draw d = {.random = tw_test_seed() + (uint64_t)i * UINT64_C(0x632be59bd9b4e019)};
+        tw_context *ctx = tw_context_new();
+        draw_all(&d);
+        int64_t size = d.units / 12 + 200;
+        const tw_plan *plan = search(&d, size, ctx), *there;
+        if (plan && plan->joint) {
+            const tw_group_room room = {.memory = 1, .units = size};
+            tw_mapping mapping = *plan->mapping;
+            mapping.n_rooms = 1;
+            mapping.room = &room;
+            CHECK_EQ(tw_plan_eval(ctx, plan->model, machine_of(&d, 4 * size, ctx), &mapping, &there), TW_OK);
+            CHECK_EQ(there->sum.cycles, plan->sum.cycles);
+            CHECK_EQ(there->joint->program->any_shares, plan->joint->program->any_shares);
+            check_again(ctx, there);
+            n += there->joint->program->any_shares;
+        }
+        tw_context_free(ctx);
+    }
+    CHECK(n > 0);
 }
 
 TEST(more_memory_is_hardly_ever_slower)

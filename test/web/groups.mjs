@@ -93,6 +93,10 @@ export async function checkGroups(browser, report) {
   check(/What would help/.test(await page.textContent("main")), `${report.name}: no card for what would help`);
   const fused = doc.groups.filter((g) => g.operators.length > 1).length;
   equal(await page.$$eval("[data-table=fusion] tbody tr", (rows) => rows.length), fused, `${report.name}: groups of several operators`);
+  const gained = doc.groups.some((g) => g.ends || (g.layers_cycles ?? null) !== null) ? doc.groups : [];
+  const cells = (key) => page.$$eval(`[data-table=group-gains] td[data-key=${key}]`, (all) => all.map((cell) => cell.textContent));
+  equal(await cells("ends"), gained.map((g) => g.ends ?? "–"), `${report.name}: why groups end`);
+  equal(await cells("cycles"), gained.map((g) => g.cycles.toLocaleString("en").replaceAll(",", "'")), `${report.name}: cycles of groups`);
   await show(page, "Timeline");
   const events = await seen(page);
   equal(events.length, doc.rows.length, `${report.name}: events`);

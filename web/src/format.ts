@@ -124,6 +124,11 @@ export interface GroupDoc {
   even: { points: number; bytes: number };
   closed_form: { cycles: number; engine: string | null; more_cycles: number; saved_cycles: number; weight_bytes: number; weight_loaded: number };
   needs: Record<string, number>; // units of each memory
+  cycles?: number; // those by which it ends later than all before it; these are missing in older documents
+  energy_fj?: number;
+  layers_cycles?: number | null; // of its operators layer by layer; null: not known
+  layers_energy_fj?: number | null;
+  ends?: string | null; // why it ends where it ends
 }
 export interface GroupEngineDoc {
   name: string;

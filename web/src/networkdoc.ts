@@ -42,13 +42,8 @@ export interface Program {
   bottleneck?: string;
   groups: ProgramGroup[];
 }
-/** As in a plan of groups, and what it is compared with. */
-export interface ProgramGroup extends GroupDoc {
-  cycles?: number; // of the program's time
-  energy_fj?: number;
-  layers_cycles?: number | null;
-  layers_energy_fj?: number | null;
-}
+/** As in a plan of groups. */
+export type ProgramGroup = GroupDoc;
 export interface Step {
   name: string;
   op: string;

@@ -4,7 +4,7 @@ import type { MakeView } from "../app";
 import { el, shareBar, table, type Column } from "../dom";
 import type { GroupDoc, GroupEngineDoc, HoldDoc, PlanDoc } from "../format";
 import { memoryCard as memoryLivesCard } from "../memorytime";
-import { amount, digits, percent } from "../numbers";
+import { amount, digits, energyText, percent } from "../numbers";
 import { remedyParts } from "../remedies";
 import { operandColor } from "../theme";
 import { cardRow, clockOf, energyCard, lossesFigure, timeCard, type Card } from "./overview";
@@ -150,6 +150,30 @@ function fusionColumns({ machine }: PlanDoc): Column<GroupDoc>[] {
     },
     { key: "kept_bytes", title: "kept between tiles", value: (g) => g.kept_bytes, show: (g) => (g.kept_bytes ? amount(g.kept_bytes, "byte") : "–") },
     { key: "needs", title: "takes", value: (g) => needs(g).reduce((sum, [, units]) => sum + units, 0), show: (g) => needs(g).map(([name, units]) => `${amount(units, machine.unit)} in ${name}`).join(", ") },
+  ];
+}
+
+/** What each group takes beside its operators layer by layer, and why it ends where it ends. */
+function gainColumns(): Column<GroupDoc>[] {
+  type Key = "cycles" | "energy_fj" | "layers_cycles" | "layers_energy_fj";
+  const shown = (value: number | null, show: (n: number) => string) => (value === null ? "–" : show(value));
+  const column = (key: Key, title: string, show: (n: number) => string, hint?: string): Column<GroupDoc> => ({
+    key,
+    title,
+    hint,
+    value: (g) => g[key] ?? null,
+    show: (g) => shown(g[key] ?? null, show),
+  });
+  const won = (g: GroupDoc) => ((g.layers_cycles ?? null) === null || g.cycles === undefined ? null : g.layers_cycles! - g.cycles);
+  return [
+    { key: "name", title: "group", value: (g) => g.name },
+    { key: "operators", title: "operators", value: (g) => g.operators.length },
+    column("cycles", "cycles", digits, "by which its executions end later than all before it; so they add up"),
+    column("layers_cycles", "layer by layer", digits),
+    { key: "won", title: "won", value: won, show: (g) => shown(won(g), digits) },
+    column("energy_fj", "energy", energyText),
+    column("layers_energy_fj", "layer by layer", energyText),
+    { key: "ends", title: "why it ends there", value: (g) => g.ends ?? "–" },
   ];
 }
 
@@ -313,6 +337,7 @@ export const groups: MakeView = (host, app) => {
   const cards = [timeCard(app.plan), boundCard(doc), waitCard(doc), portCard(doc), energyCard(doc), memoryCard(doc)];
   const used = doc.memories!.filter((m) => m.slots > 0);
   const fused = doc.groups!.filter((g) => g.operators.length > 1);
+  const gained = doc.groups!.some((g) => g.ends || (g.layers_cycles ?? null) !== null) ? doc.groups! : [];
   const losses = doc.losses ? lossesFigure("Where the time goes", doc.losses, clockOf(app.plan)) : null;
   const memories = memoryLivesCard(doc);
   host.append(
@@ -322,6 +347,7 @@ export const groups: MakeView = (host, app) => {
     ...splitCard(doc),
     card("Groups", table(groupColumns(doc.summary.cycles), rowsOf(doc), { name: "group-spans" })),
     ...(fused.length ? [card("Fusion", table(fusionColumns(doc), fused, { name: "fusion" }))] : []),
+    ...(gained.length ? [card("Layer by layer", table(gainColumns(), gained, { name: "group-gains" }))] : []),
     card("Engines", table(engineColumns(doc), inUseFirst(doc.engines!), { name: "engine-use" })),
   );
   if (doc.ports?.length) host.append(card("Ports", table(portColumns(doc), doc.ports, { name: "port-use" })));
