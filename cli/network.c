@@ -749,7 +749,8 @@ static int judge(const net_session *s)
     int layer = find_refused(s);
     if (layer < 0) return EXIT_DONE;
     tw_layer_info info = tw_network_plan_layer(s->plan[0], layer);
-    fprintf(stderr, "%s: infeasible: layer '%s': %s\n", s->options->workload, info.name, info.refusal);
+    const char *kind = tw_network_plan_is_left(s->plan[0], layer) ? "stopped" : "infeasible";
+    fprintf(stderr, "%s: %s: layer '%s': %s\n", s->options->workload, kind, info.name, info.refusal);
     return EXIT_INFEASIBLE;
 }
 

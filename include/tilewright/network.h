@@ -180,6 +180,8 @@ typedef struct tw_layer_info { /* a distinct operator, planned                  
 } tw_layer_info;
 TW_API int tw_network_plan_n_layers(const tw_network_plan *plan);
 TW_API tw_layer_info tw_network_plan_layer(const tw_network_plan *plan, int layer);
+/* Whether the layer has no plan because time was up, or somebody interrupted, before there was one: that is no proof that there is none. */
+TW_API bool tw_network_plan_is_left(const tw_network_plan *plan, int layer);
 
 /* Steps one behind the other, and what they are done by. Parts follow each other. */
 typedef struct tw_network_part {

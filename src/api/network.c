@@ -342,6 +342,10 @@ tw_layer_info tw_network_plan_layer(const tw_network_plan *plan, int i)
                            .refusal = plan->refusal[i],
                            .foreign = !tw_machine_computes(plan->machine, &net->layer[i]->op[0])};
 }
+bool tw_network_plan_is_left(const tw_network_plan *plan, int layer)
+{
+    return plan->refusal[layer] && plan->is_left[layer];
+}
 int tw_network_plan_n_parts(const tw_network_plan *plan) { return plan->n_parts; }
 tw_network_part tw_network_plan_part(const tw_network_plan *plan, int part) { return plan->part[part]; }
 const tw_network_totals *tw_network_plan_totals(const tw_network_plan *plan) { return &plan->totals; }

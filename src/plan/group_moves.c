@@ -596,6 +596,8 @@ static tw_status put_groups(const lister *l, int n_old, const tw_group_map *is, 
     move.at = l->group->name;
     move.mapping.n_groups = mapping->n_groups + n_new - n_old;
     move.mapping.group = group;
+    move.mapping.n_rooms = mapping->n_rooms;
+    move.mapping.room = mapping->room;
     return l->sink.put(l->sink.user, &move);
 }
 

@@ -37,9 +37,10 @@ struct tw_network {
 struct tw_network_plan {
     const tw_network *network;
     const tw_machine *machine;
-    const tw_plan *const *plan;       /* per layer, NULL: none     */
-    const char *const *refusal;       /* per layer, NULL: none     */
-    int n_parts;                      /* of all steps, in their order */
+    const tw_plan *const *plan; /* per layer, NULL: none     */
+    const char *const *refusal; /* per layer, NULL: none     */
+    const bool *is_left; /* per refusal: time was up before the layer was planned, so that there may be a plan */
+    int n_parts;         /* of all steps, in their order */
     const tw_network_part *part;      /* what each is done by         */
     const struct tw_stretch *stretch; /* per part: see network_join.h */
     tw_network_totals totals;

@@ -47,6 +47,7 @@ static tw_status open_entry(const tw_network *net, const tw_node *node, tw_diag 
     out->groups = tw_field_list(&f, "groups", TW_REQUIRED);
     out->as_layers = tw_field_list(&f, "as_layers", TW_OPTIONAL);
     tw_field_node(&f, "resident", TW_OPTIONAL);
+    tw_field_node(&f, "room", TW_OPTIONAL);
     for (const tw_node *group = out->groups ? out->groups->child : NULL; group; group = group->next)
         f.n_bad += !add_steps(net, tw_node_entry(group, "ops"), diag, &out->first, &out->last);
     int ignored = 0, also = -1;

@@ -33,6 +33,7 @@ static const int64_t base_patience = 120000, more_patience = 170000;
 typedef struct result { /* of one layer */
     const tw_plan *plan;
     const char *refusal;
+    bool is_left; /* refused because time was up */
     tw_status status;
     int64_t budget; /* of the search to come, 0: the options' */
 } result;
@@ -170,7 +171,9 @@ static const char *why_left(const team *t)
 
 static void leave_layer(const team *t, result *r)
 {
-    if (!r->plan) r->refusal = why_left(t);
+    if (r->plan) return;
+    r->refusal = why_left(t);
+    r->is_left = true;
 }
 
 static void plan_layer(team *t, int layer, double seconds, tw_arena *arena)
@@ -182,6 +185,7 @@ static void plan_layer(team *t, int layer, double seconds, tw_arena *arena)
                            : search_layer(t, layer, seconds, arena, &diag, &plan);
     bool refused = r->status == TW_INFEASIBLE || r->status == TW_ERR_INPUT || r->status == TW_STOPPED;
     if (refused && !r->plan) {
+        r->is_left = r->status == TW_STOPPED;
         r->refusal = tw_arena_printf(arena, "%s", reason_of(&diag));
         r->status = r->refusal ? TW_OK : TW_ERR_NOMEM;
     } else if (refused) {
@@ -480,14 +484,18 @@ static tw_status keep_results(const team *t, tw_arena *arena, tw_network_plan *o
     int n = t->network->layers.n;
     const tw_plan **plan;
     const char **refusal;
+    bool *is_left;
     TW_ALLOC(arena, plan, n + 1);
     TW_ALLOC(arena, refusal, n + 1);
+    TW_ALLOC(arena, is_left, n + 1);
     for (int i = 0; i < n; i++) {
         plan[i] = t->result[i].plan;
         refusal[i] = t->result[i].refusal;
+        is_left[i] = t->result[i].is_left;
     }
     out->plan = plan;
     out->refusal = refusal;
+    out->is_left = is_left;
     return TW_OK;
 }
 
@@ -509,18 +517,23 @@ static tw_status correct_refusals(const team *t, tw_network_plan *plan, tw_arena
     const tw_network *net = plan->network;
     const tw_platform *platform = plan->machine->platform;
     const char **refusal;
-    bool over = tw_deadline_is_over(&t->deadline);
+    bool over = tw_deadline_is_over(&t->deadline), *is_left;
     TW_ALLOC(arena, refusal, net->layers.n + 1);
+    TW_ALLOC(arena, is_left, net->layers.n + 1);
     memcpy(refusal, plan->refusal, (size_t)net->layers.n * sizeof *refusal);
+    memcpy(is_left, plan->is_left, (size_t)net->layers.n * sizeof *is_left);
     for (int i = 0; i < plan->n_parts; i++)
         for (int k = 0; k < plan->part[i].n_steps; k++) {
             int step = plan->part[i].first_step + k, layer = net->layers.of[step];
             if (layer < 0 || !refusal[layer]) continue;
             bool could = platform && tw_platform_find_computing(platform, &net->lowered->graph.op[step]) >= 0;
             if (plan->part[i].plan) refusal[layer] = NULL;
-            if (!plan->part[i].plan && over && could) refusal[layer] = why_left(t);
+            if (plan->part[i].plan || !over || !could) continue;
+            refusal[layer] = why_left(t);
+            is_left[layer] = true;
         }
     plan->refusal = refusal;
+    plan->is_left = is_left;
     return TW_OK;
 }
 

@@ -499,7 +499,7 @@ tw_status tw_tl_search(const tw_rival *rival, int layer, const tw_rival_search_o
     if (options->any_sizes && can_be_uneven(h)) TW_TRY(search_all_sizes(h, n, order));
     if (h->found) return finish(h, cut, out);
     if (h->stopped)
-        return tw_diag_stopped(work.diag, rival->layer[layer].loc, "a mapping of '%s' was found",
+        return tw_diag_stopped(work.diag, rival->layer[layer].loc, "the search for a mapping of '%s'",
                                rival->layer[layer].name);
     return tw_diag_infeasible(work.diag, rival->layer[layer].loc,
                               "no mapping of '%s' keeps to the constraints and fits", rival->layer[layer].name);
