@@ -678,7 +678,8 @@ static void measure_slides(const tw_joint_judge *j, tw_joint_group *g)
         for (int h = 0; h < g->n_holds; h++)
             if (g->hold[h].slide.is) g->hold[h].now = g->hold[h].next;
     while (tw_joint_next(j, g) >= 0);
-    for (int h = 0; h < g->n_holds; h++) g->hold[h].now = g->hold[h].next = (tw_joint_part){0};
+    for (int h = 0; h < g->n_holds; h++)
+        if (g->hold[h].slide.is) g->hold[h].now = g->hold[h].next = (tw_joint_part){0};
     find_boxes(j, g, -1);
 }
 

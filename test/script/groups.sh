@@ -255,6 +255,23 @@ groups 'a, c' '' 'b, d' ''
 expect 1 eval shared.yaml -m two.yaml --mapping=map.yaml
 says err.txt "'t' is read outside of group 'p', too, which does not make"
 
+# What is made under windows that slide, is resident and leaves is stored whole.
+cat >leaves.yaml <<'YAML'
+workload: leaves
+ops:
+  - {name: a, op: conv, shape: [2, 9, 7], out: 2, kernel: 3, pad: 1, dtype: f32, output: t}
+  - {name: b, op: conv, shape: [2, 9, 7], out: 2, kernel: 1, dtype: f32, inputs: {ifm: t}}
+  - {name: c, op: conv, shape: [2, 9, 7], out: 2, kernel: 1, dtype: f32, inputs: {ifm: t}}
+YAML
+cat >map.yaml <<'YAML'
+groups:
+  - {name: p, ops: [a], levels: [{at: l2}, {at: l1, sizes: {oy: 2}, slide: {a.ifm: oy}}]}
+  - {name: q, ops: [b], levels: [{at: l2}, {at: l1}]}
+  - {name: r, ops: [c], levels: [{at: l2}, {at: l1}]}
+resident: {t: {in: l2, until: b}}
+YAML
+expect 0 eval leaves.yaml -m two.yaml --mapping=map.yaml; says out.txt "executed, equal to"
+
 # What the engine of a producer does not take.
 limited() { # ENGINE-KEY TEXT
     sed "s/computes: multiply-add/computes: multiply-add, $1/" two.yaml >other.yaml
