@@ -49,7 +49,8 @@ typedef struct tw_einsum {
     const char *dim[TW_RIVAL_DIMS];
     int64_t extent[TW_RIVAL_DIMS];
     tw_einsum_operand operand[TW_RIVAL_OPERANDS];
-    bool adds; /* the inputs are added instead of multiplied */
+    bool adds;         /* the inputs are added instead of multiplied                        */
+    const char *value; /* what a point is instead, a formula of ours of the inputs; NULL: none */
 } tw_einsum;
 /* Bit d of it: whether loop d moves the operand. */
 unsigned tw_einsum_relevant(const tw_einsum_operand *operand);

@@ -186,6 +186,7 @@ static void print_loops(const tw_einsum *e, tw_text *out)
 /* A mean of integers would need floats; one takes as long as a maximum. */
 static const char *compute_of(const tw_rival *rival, const tw_einsum *e)
 {
+    if (e->value) return "map";
     for (int o = 0; o < e->n_operands; o++)
         if (rival->tool->rules == TW_RULES_ZIGZAG && e->operand[o].bits == 0) return "max";
     return e->adds ? "add" : "multiply-add";
@@ -199,6 +200,7 @@ static tw_status print_layer(const tw_rival *rival, int layer, tw_diag *diag, tw
     tw_print_our_name(e->name, out);
     tw_text_printf(out, "\n    compute: %s\n", compute);
     print_loops(e, out);
+    if (e->value) tw_text_printf(out, "    value: \"%s\"\n", e->value);
     if (sums && strcmp(compute, "multiply-add") == 0) tw_text_printf(out, "    accumulator: %s\n", sums);
     TW_TRY(print_operands(rival, layer, false, diag, out));
     return print_operands(rival, layer, true, diag, out);

@@ -250,6 +250,47 @@ TEST(a_loop_that_no_layer_has_is_named_where_it_stands)
     tw_bench_free(&b);
 }
 
+/* How long the slower of two cores works if the first has n tiles of a layer; infinite where it cannot run any. */
+static double slower(const tw_core_row *row, int n)
+{
+    double cycles = 0;
+    for (int c = 0; c < 2; c++) {
+        int64_t tiles = c == 0 ? n : row->n_tiles - n;
+        if (tiles > 0) cycles = fmax(cycles, row->cell[c] ? (double)tiles * row->cell[c]->cycles : INFINITY);
+    }
+    return cycles;
+}
+
+/* Oracle: all numbers of tiles that the first core may have. */
+TEST(tiles_that_no_core_was_named_for_go_where_the_last_ends_first)
+{
+    static const char *const cut[] = {"K, 3", "K, 5", "K, all", "OY, 4", "OY, all", "K, 1"};
+    tw_bench b = tw_bench_new();
+    tw_context *ctx = tw_context_new();
+    const char *name[] = {"hda.yaml", "layers.yaml", "big.yaml", "little.yaml", "dram.yaml"};
+    tw_rival_text file[6] = {0};
+    for (int i = 0; i < 5; i++)
+        file[1 + i] = (tw_rival_text){name[i], copy_of(&b, tw_arena_printf(b.arena, FOLDER "%s", name[i]))};
+    for (size_t k = 0; k < TW_COUNT(cut); k++) {
+        const tw_rival *rival = NULL;
+        file[0] = (tw_rival_text){
+            "m.yaml",
+            tw_arena_printf(b.arena, "- name: default\n  core_allocation: [0, 1]\n  inter_core_tiling: [\"%s\"]\n",
+                            cut[k])};
+        CHECK_EQ(tw_rival_parse(ctx, file, 6, &rival), TW_OK);
+        const tw_core_table *table = table_of(ctx, rival, NULL);
+        for (int r = 0; r < table->n_rows; r++) {
+            double busy[2] = {0}, least = INFINITY;
+            for (int i = 0; i < table->n_runs; i++)
+                if (table->run[i].layer == r) busy[table->run[i].core] += table->run[i].end - table->run[i].start;
+            for (int n = 0; n <= table->row[r].n_tiles; n++) least = fmin(least, slower(&table->row[r], n));
+            CHECK(table->row[r].n_tiles == 2 || fmax(busy[0], busy[1]) == least); /* two have a core each */
+        }
+    }
+    tw_context_free(ctx);
+    tw_bench_free(&b);
+}
+
 /* ---- in our words ---- */
 
 /* What `print` writes of the files; the caller frees it. */

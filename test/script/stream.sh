@@ -56,6 +56,25 @@ expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping sums.yaml
 expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping sums.yaml --rules=native -o sums
 says sums/mapping.yaml "divide: {wide: {c: ["; says sums/mapping.yaml "ops: [wide.sum1]"; says out.txt "executed, equal to"
 
+# Parts that are more or fewer than cores go where the last one ends first; a core may have several by name; without a word it is core 0.
+check_parts() { # mapping
+    printf -- '%s\n' "$1" >parts.yaml
+    expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping parts.yaml
+    expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping parts.yaml --rules=native -o parts
+    says out.txt "executed, equal to"
+}
+check_parts '- {name: default, core_allocation: [0, 1], inter_core_tiling: ["K, all"]}'
+says parts/mapping.yaml "part: {loop: k, from: 0"
+check_parts '- {name: default, core_allocation: [1, 0, 1], inter_core_tiling: ["K, 3"]}'
+says parts/mapping.yaml "name: wide.2"; says parts/mapping.yaml "engines: {wide: little.array}"
+check_parts '- {name: default, core_allocation: [1, 0, 1], core_allocation_is_fixed: True}'
+says parts/mapping.yaml "part: {loop: k, from: 6, to: 7}"
+check_parts '- {name: default, core_allocation: [0, 1], inter_core_tiling: ["K, 2", "OY, 3"]}'
+check_parts '- {name: default, inter_core_tiling: ["K, 1"], core_allocation: [[0], [1]]}'
+says err.txt "parts.yaml:1:71: note: 'core_allocation' has 2 lists to choose from; the first is taken"
+check_parts '- {name: default, inter_core_tiling: ["K, 2"]}'
+lacks parts/mapping.yaml "little.array"
+
 sub=convert
 sed 's/little/nobody/' "$t/hda.yaml" >broken.yaml
 cp "$t"/big.yaml "$t"/dram.yaml .

@@ -60,16 +60,23 @@ static tw_status read_map(reader *r, tw_fields *f, bool inter, const tw_node *no
     return dot && !cut->layer ? TW_ERR_NOMEM : TW_OK;
 }
 
+/* Of several lists, which the tool may choose from, the first one. */
+static const tw_node *first_list(reader *r, const char *key, const tw_node *list)
+{
+    if (!list || list->kind != TW_LIST || !list->child || list->child->kind != TW_LIST) return list;
+    if (list->n_children > 1)
+        tw_diag_note(r->work.diag, list->child->next->loc, "'%s' has %d lists to choose from; the first is taken",
+                     key, list->n_children);
+    return list->child;
+}
+
 static tw_status read_cuts(reader *r, tw_fields *f, const char *key, int *n, const tw_hda_cut **out)
 {
     const tw_node *list = tw_field_list(f, key, TW_OPTIONAL);
     bool inter = strcmp(key, "inter_core_tiling") == 0;
     tw_hda_cut *cut;
     if (!list || list->n_children == 0) return TW_OK;
-    /* The newer form has a list of lists, one for each list of cores. */
-    if (list->child->kind == TW_LIST && list->child->next)
-        TW_REFUSE(f, list->child->next->loc, "'%s' has %d lists; one is read", key, list->n_children);
-    if (list->child->kind == TW_LIST) list = list->child;
+    list = first_list(r, key, list); /* the newer form has one for each list of cores */
     TW_ALLOC(r->work.arena, cut, list->n_children + 1);
     *out = cut;
     for (const tw_node *e = list->child; e; e = e->next) {
@@ -93,16 +100,16 @@ static void read_name(tw_fields *f, const char **out)
         TW_REFUSE(f, name->loc, "'name' must be a layer, a type of layer or 'default'");
 }
 
-/* [0, 1], or in the newer form [[0, 1]]. */
-static tw_status read_allocation(reader *r, tw_fields *f, tw_hda_entry *e)
+/* [0, 1], or in the newer form [[0, 1]]. The older form means core 0 where it says nothing. */
+static tw_status read_allocation(reader *r, tw_fields *f, bool newer, tw_hda_entry *e)
 {
-    const tw_node *list = tw_field_node(f, "core_allocation", TW_REQUIRED);
-    if (list && list->kind == TW_LIST && list->child && list->child->kind == TW_LIST) {
-        if (list->n_children > 1)
-            TW_REFUSE(f, list->child->next->loc, "'core_allocation' has %d lists of cores; one is read",
-                      list->n_children);
-        list = list->child;
-    }
+    static const int zero = 0;
+    const tw_node *list =
+        first_list(r, "core_allocation", tw_field_node(f, "core_allocation", newer ? TW_REQUIRED : TW_OPTIONAL));
+    const tw_node *fixed = newer ? NULL : tw_field_node(f, "core_allocation_is_fixed", TW_OPTIONAL);
+    e->is_fixed = fixed && fixed->kind == TW_SCALAR && (fixed->text[0] == 't' || fixed->text[0] == 'T');
+    e->n_cores = 1;
+    e->core = &zero;
     if (!list) return TW_OK;
     TW_TRY(tw_hda_read_cores(f, list, r->hda, 1, r->work.arena, &e->n_cores, &e->core));
     for (int i = 0; i < e->n_cores; i++)
@@ -115,14 +122,14 @@ static tw_status read_entry(reader *r, const tw_node *node, bool newer, tw_hda_e
 {
     /* What ZigZag's reader reads for each core that runs the layer, or nobody has a use for. */
     static const char *const rest[] = {
-        "core_allocation_is_fixed", "layer_dimension_names", "spatial_mapping",      "spatial_mapping_hint",
-        "temporal_ordering",        "temporal_mapping",      "memory_operand_links", "kernel"};
+        "layer_dimension_names", "spatial_mapping", "spatial_mapping_hint", "temporal_ordering", "temporal_mapping",
+        "memory_operand_links",  "kernel"};
     tw_fields f = tw_fields_open(node, "mapping", r->work.diag);
     *e = (tw_hda_entry){.name = "", .loc = node->loc, .node = newer ? NULL : node};
     for (size_t i = 0; i < TW_COUNT(rest); i++)
         if (newer == (i == TW_COUNT(rest) - 1)) (void)tw_field_node(&f, rest[i], TW_OPTIONAL);
     read_name(&f, &e->name);
-    TW_TRY(read_allocation(r, &f, e));
+    TW_TRY(read_allocation(r, &f, newer, e));
     TW_TRY(read_cuts(r, &f, "inter_core_tiling", &e->n_inter, &e->inter));
     if (!newer) TW_TRY(read_cuts(r, &f, "intra_core_tiling", &e->n_intra, &e->intra));
     return tw_fields_close(&f);

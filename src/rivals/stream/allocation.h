@@ -1,7 +1,7 @@
 /* src/rivals/stream/allocation.h - Stream's mappings: which cores run a layer, and how it is cut over them.
  *
  *     2025   - name: Conv                                  a layer, a type of operators or 'default'
- *              core_allocation: [0, 1, 2]                  cores that may run it
+ *              core_allocation: [0, 1, 2]                  cores that may run it; not said: core 0
  *              inter_core_tiling: ["K, 3"]                 parts on different cores: a number, '*' (open) or 'all'
  *              intra_core_tiling: ["OY, all"]              parts one after the other on one core
  *     2026   layers: [{name: Conv1, core_allocation: [[0, 1]], inter_core_tiling: [[{dim: D6, split: 2}]]}]
@@ -25,7 +25,8 @@ typedef struct tw_hda_entry {
     const char *name;
     tw_loc loc;
     int n_cores;
-    const int *core;
+    const int *core; /* one for each part, which may name a core several times, or those that may run any part */
+    bool is_fixed;   /* late 2024: parts are as many as cores are named */
     int n_inter, n_intra;
     const tw_hda_cut *inter, *intra;
     const tw_node *node; /* that ZigZag's reader reads the rest of; NULL: there is no rest */

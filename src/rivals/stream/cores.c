@@ -28,10 +28,25 @@ static int64_t parts_of(const tw_hda_cut *cut, int64_t extent, const tw_cores_la
     return tw_min(extent, cut->n);
 }
 
+/* The loop that the tool lays over cores where the mapping names none: groups, heads or channels, whichever there are. */
+static int usual_loop(const tw_zz_layer *whole)
+{
+    static const char *const name[] = {"G", "H", "K"};
+    for (size_t i = 0; i < TW_COUNT(name); i++) {
+        int d = tw_zz_dim_of(whole, name[i]);
+        if (d >= 0 && whole->extent[d] > 1) return d;
+    }
+    return 0;
+}
+
 /* Entries for several layers name loops that some do not have: those are left out, as in the tool. */
 static void cut_layer(tw_cores_layer *l)
 {
     for (int d = 0; d < l->whole->n_dims; d++) l->parts[d] = 1;
+    if (l->entry && l->entry->is_fixed && l->entry->n_inter == 0) {
+        int d = usual_loop(l->whole);
+        l->parts[d] = tw_min(l->whole->extent[d], l->n_cores);
+    }
     for (int i = 0; l->entry && i < l->entry->n_inter; i++) {
         const tw_hda_cut *cut = &l->entry->inter[i];
         int d = tw_allocation_dim(l->whole, cut->dim);
@@ -89,10 +104,11 @@ static tw_status allocate_layer(builder *b, const tw_zz_layer *whole, tw_cores_l
                              whole->name, whole->type);
     TW_TRY(l->entry ? take_cores(b, l) : find_cores(b, l));
     cut_layer(l);
-    if (l->n_tiles > 1 && l->n_tiles != l->n_cores && l->entry)
+    l->is_placed = l->n_tiles > 1 && l->n_tiles == l->n_cores;
+    if (l->n_tiles > TW_CORES_TILES)
         return tw_diag_error(b->work.diag, l->entry->loc,
-                             "'%s' is cut into %" PRId64 " parts for %d cores; there must be a core for each",
-                             whole->name, l->n_tiles, l->n_cores);
+                             "'%s' is cut into %" PRId64 " parts for %d cores; at most %d parts are looked at",
+                             whole->name, l->n_tiles, l->n_cores, TW_CORES_TILES);
     return make_tile(b, l);
 }
 

@@ -7,6 +7,8 @@
 #define TW_RIVALS_STREAM_CORES_H
 #include "rivals/stream/allocation.h"
 
+enum { TW_CORES_TILES = 1024 }; /* of one layer, at most */
+
 typedef struct tw_cores_layer {
     const tw_zz_layer *whole, *tile;
     const tw_hda_entry *entry; /* NULL: no mapping was given                   */
@@ -14,6 +16,7 @@ typedef struct tw_cores_layer {
     const int *core;
     int64_t parts[TW_RIVAL_DIMS]; /* of each loop, on different cores          */
     int64_t n_tiles;              /* their product                             */
+    bool is_placed;               /* tile t is on core[t]; otherwise each tile may be on any of them */
     bool is_open;                 /* how many parts was left open: as many as there are cores */
 } tw_cores_layer;
 

@@ -126,6 +126,16 @@ static tw_status check_words(const finder *f, const tw_hda_group *g)
     return status;
 }
 
+/* A function of the elements of the last layer, of one of the group's types, is computed where these are: the tool cuts networks behind it. */
+static int behind_functions(const finder *f, const tw_hda_group *g, int last)
+{
+    while (last + 1 < f->cores->n_layers && !is_named(f, g, last) && has_layer(f, g, last + 1) &&
+           layer_at(f, last + 1)->bits[TW_ZZ_LAYER_W] == 0 && layer_at(f, last + 1)->value &&
+           layer_at(f, last + 1)->source == layer_at(f, last)->id)
+        last++;
+    return last;
+}
+
 static tw_status find_group(finder *f, const tw_hda_group *g)
 {
     int anchor, named = last_named(f, g);
@@ -136,6 +146,7 @@ static tw_status find_group(finder *f, const tw_hda_group *g)
         tw_diag_note(f->diag, g->loc, "group '%s' has no layer that costs something", g->name);
         return TW_OK;
     }
+    last = behind_functions(f, g, last);
     bool begins = g->n_layers > 0 && layer_called(f, g->layer[0]) >= 0;
     int first = begins ? first_named(f, g) : f->end;
     TW_TRY(check_members(f, g, first, last));

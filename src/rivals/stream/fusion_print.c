@@ -104,12 +104,22 @@ static int cut_loop(const tw_cores_layer *l)
     return -1;
 }
 
+/* Whether a core has more than one part. */
+static bool has_crowd(const tw_cores_layer *l)
+{
+    for (int i = 0; i < l->n_cores; i++)
+        for (int k = 0; k < i; k++)
+            if (l->core[i] == l->core[k]) return true;
+    return l->n_tiles > l->n_cores;
+}
+
 static tw_status check_parts(writer *w, const tw_cores_layer *l)
 {
     int n = 0;
     if (l->n_tiles == 1) return TW_OK;
     for (int d = 0; d < l->whole->n_dims; d++) n += l->parts[d] > 1;
     if (n > 1) return refuse(w, "is cut over cores along several loops", l->whole->name);
+    if (has_crowd(l)) return refuse(w, "has several parts on one core", l->whole->name);
     if (w->n_parts > 1 && w->n_parts != l->n_tiles)
         return refuse(w, "is cut over another number of cores than the others", l->whole->name);
     w->n_parts = l->n_tiles;

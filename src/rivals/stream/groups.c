@@ -6,6 +6,7 @@
 #include "rivals/stream/machine.h"
 #include "rivals/stream/spread.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,8 +22,9 @@ typedef struct tile { /* what one core runs of a layer */
     bool is_cut;                /* the mapping says sizes of tiles, or the most of them */
     int64_t cut[TW_RIVAL_DIMS]; /* those sizes                                          */
     int slides;                 /* the loop along which rows that tiles share stay, -1: none */
-    bool sums;                  /* the loop over cores is added up: the tile is an operator of its own */
-    char piece[16];             /* ".sum0" of such a one, else empty                              */
+    int n_beside;   /* groups of the layer on the same core, this one among them: they share its memory */
+    bool sums;      /* the loop over cores is added up: the tile is an operator of its own */
+    char piece[16]; /* ".sum0" of such a one, else empty                              */
 } tile;
 
 /* ---- sizes ---- */
@@ -57,7 +59,7 @@ static double missing(const tile *t)
         double bytes = 0;
         for (int o = 0; o < t->einsum->n_operands; o++)
             if (t->levels->level[l].holds >> o & 1) bytes += bytes_of(t, o);
-        if (bytes > (double)t->levels->level[l].bytes) sum += bytes - (double)t->levels->level[l].bytes;
+        sum += fmax(0, bytes - (double)(t->levels->level[l].bytes / t->n_beside));
     }
     return sum;
 }
@@ -330,6 +332,47 @@ static void print_divisions(const tw_cores *cores, tw_text *out)
     if (between[0] == ',') tw_text_printf(out, "}\n");
 }
 
+/* The first tile behind n that is no group with it: where one loop lies over cores, those that one core has one behind the other are one. */
+static int64_t end_of_group(const tile *t, const int *core, int64_t n_tiles, int64_t n)
+{
+    int64_t end = n + 1;
+    while (t->n_loops == 1 && !t->sums && end < n_tiles && core[end] == core[n]) end++;
+    return end;
+}
+
+static int n_groups_on(const tile *t, const int *core, int64_t n_tiles, int at)
+{
+    int n = 0;
+    for (int64_t i = 0; i < n_tiles; i = end_of_group(t, core, n_tiles, i)) n += core[i] == at;
+    return t->sums ? 1 : n; /* sums are operators of their own, one after the other */
+}
+
+static tw_status place_tiles(const tw_cores *cores, const tw_core_table *table, int layer, tw_diag *diag, int *core)
+{
+    const tw_cores_layer *l = &cores->layer[layer];
+    for (int64_t n = 0; n < l->n_tiles; n++) {
+        core[n] = tw_cores_place(cores, table, layer, n);
+        if (core[n] < 0)
+            return tw_diag_infeasible(diag, l->whole->loc, "no core that the mapping names runs '%s'",
+                                      l->whole->name);
+    }
+    return TW_OK;
+}
+
+/* What tiles n to `end` are of the loops over cores; several along one loop are made one after the other. */
+static bool find_group(const tw_cores_layer *l, const tw_einsum *e, int64_t n, int64_t end, tile *t)
+{
+    tile last = *t;
+    if (!find_spans(l, e, n, t)) return false;
+    if (end == n + 1) return true;
+    int64_t size = tw_span_len(t->span[0]);
+    for (int64_t i = end - 1; i > n && !find_spans(l, e, i, &last);) i--;
+    t->span[0].hi = tw_max(t->span[0].hi, last.span[0].hi);
+    t->cut[t->loop[0]] = tw_min(t->cut[t->loop[0]], size);
+    t->is_cut = true;
+    return true;
+}
+
 /* `alone`: the group of the mapping that has this layer and no other, NULL: there is none. */
 static tw_status print_layer(const tw_cores *cores, const tw_core_table *table, int layer,
                              const tw_hda_fusion *alone, tw_diag *diag, tw_text *out)
@@ -341,24 +384,21 @@ static tw_status print_layer(const tw_cores *cores, const tw_core_table *table, 
     TW_TRY(find_loops(l, e, diag, &t));
     memcpy(t.cut, e->extent, sizeof t.cut);
     t.is_cut = tw_hda_fusion_sizes(cores, layer, alone, t.cut);
-    int64_t number = 0;
-    int first = -1;
-    for (int64_t n = 0; n < l->n_tiles; n++) {
-        if (!find_spans(l, e, n, &t)) continue;
-        int core = tw_cores_place(cores, table, layer, n);
-        if (core < 0)
-            return tw_diag_infeasible(diag, l->whole->loc, "no core that the mapping names runs '%s'",
-                                      l->whole->name);
-        TW_TRY(tw_hda_levels(cores->hda, core, diag, &levels));
-        t.core = core;
-        if (first < 0) first = core;
-        if (t.sums) snprintf(t.piece, sizeof t.piece, ".sum%d", (int)number);
-        TW_TRY(print_one(cores, layer, &t, (int)number++, diag, out));
+    int number = 0, core[TW_CORES_TILES];
+    TW_TRY(place_tiles(cores, table, layer, diag, core));
+    for (int64_t n = 0, end; n < l->n_tiles; n = end) {
+        end = end_of_group(&t, core, l->n_tiles, n);
+        if (!find_group(l, e, n, end, &t)) continue;
+        t.core = core[n];
+        t.n_beside = n_groups_on(&t, core, l->n_tiles, t.core);
+        TW_TRY(tw_hda_levels(cores->hda, t.core, diag, &levels));
+        if (t.sums) snprintf(t.piece, sizeof t.piece, ".sum%d", number);
+        TW_TRY(print_one(cores, layer, &t, number++, diag, out));
     }
     if (!t.sums) return TW_OK;
-    t.core = first;
-    TW_TRY(tw_hda_levels(cores->hda, first, diag, &levels));
-    print_adder(cores, &t, (int)number, out);
+    t.core = core[0];
+    TW_TRY(tw_hda_levels(cores->hda, t.core, diag, &levels));
+    print_adder(cores, &t, number, out);
     return TW_OK;
 }
 

@@ -57,7 +57,7 @@ TW_NODISCARD tw_status tw_hda_read(const tw_node *root, const tw_rival_file *fil
                                    tw_hda *out);
 /* Reads what connects the cores, which are there already (links.c). */
 TW_NODISCARD tw_status tw_hda_read_links(tw_fields *f, tw_arena *arena, tw_hda *hda);
-/* A list of cores' numbers that exist and differ, at least `least`. */
+/* A list of cores' numbers that exist, at least `least`. */
 TW_NODISCARD tw_status tw_hda_read_cores(tw_fields *f, const tw_node *list, const tw_hda *hda, int least,
                                          tw_arena *arena, int *n, const int **out);
 

@@ -205,31 +205,60 @@ static tw_status run_tile(scheduler *s, int layer, int core, int64_t t)
     return TW_OK;
 }
 
+/* All tiles of a layer are alike, so that the last one ends first if each goes where it would end first. Those of one core stand one behind the other. */
 int tw_cores_place(const tw_cores *cores, const tw_core_table *table, int layer, int64_t t)
 {
     const tw_cores_layer *l = &cores->layer[layer];
     const tw_account *const *cell = table->row[layer].cell;
-    int best = -1;
-    if (l->n_tiles > 1) return cell[l->core[t]] ? l->core[t] : -1;
-    for (int i = 0; i < l->n_cores; i++) {
-        int c = l->core[i];
-        if (cell[c] && (best < 0 || cell[c]->cycles < cell[best]->cycles)) best = c;
+    int64_t taken[TW_HDA_CORES] = {0};
+    if (l->is_placed) return cell[l->core[t]] ? l->core[t] : -1;
+    for (int64_t n = 0; n < l->n_tiles; n++) {
+        int best = -1;
+        for (int i = 0; i < l->n_cores; i++) {
+            int c = l->core[i];
+            if (cell[c] && (best < 0 || (double)(taken[c] + 1) * cell[c]->cycles <
+                                            (double)(taken[best] + 1) * cell[best]->cycles))
+                best = c;
+        }
+        if (best < 0) return -1;
+        taken[best]++;
     }
+    for (int i = 0; i < l->n_cores; i++) { /* a core that is named twice has taken all when it comes first */
+        if (t < taken[l->core[i]]) return l->core[i];
+        t -= taken[l->core[i]];
+        taken[l->core[i]] = 0;
+    }
+    return -1;
+}
+
+/* Of the tiles that are left, the one whose core is free first, of equals the first; what ended before then is forgotten. */
+static int64_t next_tile(scheduler *s, int layer, const int *core)
+{
+    int64_t best = -1;
+    int n = 0;
+    for (int64_t t = 0; t < s->cores->layer[layer].n_tiles; t++)
+        if (core[t] >= 0 && (best < 0 || s->idle[core[t]] < s->idle[core[best]])) best = t;
+    for (int i = 0; best >= 0 && i < s->n_claims; i++)
+        if (s->claim[i].end > s->idle[core[best]]) s->claim[n++] = s->claim[i];
+    s->n_claims = n;
     return best;
 }
 
 static tw_status run_layer(scheduler *s, int layer)
 {
     const tw_cores_layer *l = &s->cores->layer[layer];
-    int n_cores = s->cores->hda->n_cores;
+    int n_cores = s->cores->hda->n_cores, core[TW_CORES_TILES];
     for (int c = 0; c < n_cores; c++) s->idle[c] = s->table->makespan;
     s->n_claims = 0; /* nothing reaches beyond the layer before */
     for (int64_t t = 0; t < l->n_tiles; t++) {
-        int core = tw_cores_place(s->cores, s->table, layer, t);
-        if (core < 0)
+        core[t] = tw_cores_place(s->cores, s->table, layer, t);
+        if (core[t] < 0)
             return tw_diag_infeasible(s->work.diag, l->entry ? l->entry->loc : l->whole->loc,
                                       "no core that the mapping names runs '%s'", l->whole->name);
-        TW_TRY(run_tile(s, layer, core, t));
+    }
+    for (int64_t t = next_tile(s, layer, core); t >= 0; t = next_tile(s, layer, core)) {
+        TW_TRY(run_tile(s, layer, core[t], t));
+        core[t] = -1;
     }
     return TW_OK;
 }

@@ -59,6 +59,9 @@ static tw_status fill_cell(counter *c, int layer, int core)
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT)
         tw_diag_note(c->work.diag, c->cores->hda->core[core].loc, "core %d does not run '%s': %s", core,
                      c->cores->layer[layer].whole->name, own.last ? own.last : "");
+    if (status == TW_STOPPED)
+        (void)tw_diag_stopped(c->work.diag, c->cores->hda->core[core].loc, "the search of '%s' on core %d",
+                              c->cores->layer[layer].whole->name, core);
     tw_diag_release(&own);
     return status == TW_INFEASIBLE || status == TW_ERR_INPUT ? TW_OK : status;
 }

@@ -12,7 +12,8 @@ TW_NODISCARD tw_status tw_cores_count(const tw_cores *cores, const tw_rival_sear
                                       tw_core_table *out);
 /* Adds the run of all tiles to a table whose cells are there. */
 TW_NODISCARD tw_status tw_cores_schedule(const tw_cores *cores, tw_work work, tw_core_table *table);
-/* The core that runs a tile of a layer: as the mapping says; where one core runs all of the layer and several may, the fastest. -1: none can. */
+/* The core that runs a tile of a layer: the one that the mapping names for it or, where it leaves that open, such that the last core is done as early as can be. -1: none
+ * can. */
 int tw_cores_place(const tw_cores *cores, const tw_core_table *table, int layer, int64_t tile);
 /* Bits of an operand of a tile, padding included. */
 int64_t tw_cores_bits(const tw_rival_layer *tile, int operand);

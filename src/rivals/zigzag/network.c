@@ -1,5 +1,5 @@
-/* src/rivals/zigzag/network.c - the layers that ZigZag takes from an ONNX file: Conv, QLinearConv, Gemm and MatMul; in Stream pools, additions
- * and products element by element are layers, too.
+/* src/rivals/zigzag/network.c - the layers that ZigZag takes from an ONNX file: Conv, QLinearConv, Gemm and MatMul; in Stream pools, what is computed
+ * element by element of one tensor or two, means of rows and softmax, which is four of them, are layers, too.
  *
  * Everything else costs nothing here, with a note that says how many nodes that are. As in the tool, the first entry of kernel_shape, strides, dilations and pads belongs to X although ONNX means Y; where that makes a
  * difference a note says so, because the numbers are then those of another layer. */
@@ -197,6 +197,50 @@ static tw_status read_pool(network *n, const tw_onnx_node *node, tw_zz_layer *l)
     return TW_OK;
 }
 
+/* What a point of ours is, where it is not a product or a sum: saturated, so that it fits into every type. NULL: it is one of these. */
+static const char *value_of(const char *op)
+{
+    static const char *const value[][2] = {{"Sub", "max(-127, min(127, i - w))"},
+                                           {"Div", "quotient(i, w)"},
+                                           {"Pow", "max(-127, min(127, trunc(power(i, w))))"},
+                                           {"Relu", "max(0, i)"},
+                                           {"Gelu", "trunc(i * (1 + erf(i * 0.70710678)) / 2)"},
+                                           {"Silu", "trunc(i * sigmoid(i))"},
+                                           {"Sigmoid", "round(sigmoid(i))"},
+                                           {"Tanh", "trunc(tanh(i))"},
+                                           {"Exp", "min(127, trunc(exp(i)))"},
+                                           {"Sqrt", "trunc(sqrt(max(0, i)))"},
+                                           {"Reciprocal", "quotient(1, i)"}};
+    for (size_t i = 0; i < TW_COUNT(value); i++)
+        if (strcmp(value[i][0], op) == 0) return value[i][1];
+    return NULL;
+}
+
+static int maker_of(const network *n, const tw_onnx_node *node, int input, int own);
+
+/* ---- element by element: loops B, H, D, K along the axes ---- */
+
+enum { AXES = 4 };
+
+/* What a node has too many axes for, or of which shapes are not known, is no layer. */
+static bool is_named(const network *n, const tw_onnx_node *node, int input)
+{
+    int value = input < 0 ? node->output[0] : input < node->n_inputs ? node->input[input] : -1;
+    return value >= 0 && n->shapes->value[value].known && n->shapes->value[value].n_dims <= AXES;
+}
+
+static const tw_shape_of_value *named(const network *n, const tw_onnx_node *node, int input)
+{
+    return &n->shapes->value[input < 0 ? node->output[0] : node->input[input]];
+}
+
+/* Loops along the axes of a tensor; one without axes has one element. */
+static void add_axes(tw_zz_layer *l, const tw_shape_of_value *x)
+{
+    static const char *const name[AXES] = {"B", "H", "D", "K"};
+    for (int a = 0; a < tw_max(x->n_dims, 1); a++) add_dim(l, name[a], x->n_dims > 0 ? x->dim[a] : 1);
+}
+
 /* Indices of an operand that is spread over the axes of the result: axes of length 1, and those that it does not have, move nothing. */
 static bool add_spread(tw_zz_layer *l, int operand, const tw_shape_of_value *x, const tw_shape_of_value *out)
 {
@@ -209,24 +253,99 @@ static bool add_spread(tw_zz_layer *l, int operand, const tw_shape_of_value *x, 
     return x->n_dims <= out->n_dims;
 }
 
-/* Two tensors element by element: loops B, H, D, K along the axes. The second input stands for weights. */
+/* One input; the weights have no width. */
+static void order_single(tw_zz_layer *l)
+{
+    l->order[1] = TW_ZZ_LAYER_I;
+    l->order[2] = TW_ZZ_LAYER_W;
+    l->bits[TW_ZZ_LAYER_W] = 0;
+}
+
+/* A function of each element. */
+static tw_status read_map(network *n, const tw_onnx_node *node, tw_zz_layer *l)
+{
+    if (!is_named(n, node, -1) || !is_named(n, node, 0)) return TW_INFEASIBLE;
+    const tw_shape_of_value *out = named(n, node, -1);
+    add_axes(l, out);
+    bool alike = add_spread(l, TW_ZZ_LAYER_O, out, out) && add_spread(l, TW_ZZ_LAYER_I, named(n, node, 0), out);
+    l->value = value_of(node->op);
+    order_single(l);
+    return alike ? TW_OK : TW_INFEASIBLE;
+}
+
+/* Two tensors element by element. The second input stands for weights, or the first where it is spread and the second is not. */
 static tw_status read_pairs(network *n, const tw_onnx_node *node, tw_zz_layer *l)
 {
-    static const char *const name[] = {"B", "H", "D", "K"};
-    const tw_shape_of_value *in[2], *out;
-    TW_TRY(shape_of(n, node, node->output[0], &out));
-    for (int i = 0; i < 2; i++) TW_TRY(shape_of(n, node, i < node->n_inputs ? node->input[i] : -1, &in[i]));
-    for (int a = 0; a < out->n_dims && a < 4; a++) add_dim(l, name[a], out->dim[a]);
-    bool good = out->n_dims <= 4 && add_spread(l, TW_ZZ_LAYER_O, out, out) &&
-                add_spread(l, TW_ZZ_LAYER_I, in[0], out) && add_spread(l, TW_ZZ_LAYER_W, in[1], out);
-    if (!good)
-        return tw_diag_error(n->r->work.diag, place(n),
-                             "node '%s' (%s): Stream's rules know element by element up to four axes", node->name,
-                             node->op);
+    if (!is_named(n, node, -1) || !is_named(n, node, 0) || !is_named(n, node, 1)) return TW_INFEASIBLE;
+    const tw_shape_of_value *in[] = {named(n, node, 0), named(n, node, 1)}, *out = named(n, node, -1);
+    int first = in[0]->n_dims < out->n_dims && in[1]->n_dims == out->n_dims;
+    add_axes(l, out);
+    bool alike = add_spread(l, TW_ZZ_LAYER_O, out, out) && add_spread(l, TW_ZZ_LAYER_I, in[first], out) &&
+                 add_spread(l, TW_ZZ_LAYER_W, in[!first], out);
     l->order[1] = TW_ZZ_LAYER_I;
     l->order[2] = TW_ZZ_LAYER_W;
     l->adds = strcmp(node->op, "Add") == 0;
+    l->value = value_of(node->op);
     if (n_sources(n, node) > 1) l->bits[TW_ZZ_LAYER_W] = l->bits[TW_ZZ_LAYER_I];
+    l->source = maker_of(n, node, first, (int)l->id);
+    l->other = maker_of(n, node, !first, (int)l->id);
+    return alike ? TW_OK : TW_INFEASIBLE;
+}
+
+/* Rows become one element: axes that the result does not have, or has with one element. */
+static tw_status read_rows(network *n, const tw_onnx_node *node, tw_zz_layer *l)
+{
+    if (!is_named(n, node, -1) || !is_named(n, node, 0)) return TW_INFEASIBLE;
+    const tw_shape_of_value *in = named(n, node, 0), *out = named(n, node, -1);
+    int at = 0;
+    add_axes(l, in);
+    for (int a = 0; a < in->n_dims; a++) {
+        bool kept = at < out->n_dims && out->dim[at] == in->dim[a];
+        l->index[TW_ZZ_LAYER_I][l->n_indices[TW_ZZ_LAYER_I]++] = a;
+        if (kept) l->index[TW_ZZ_LAYER_O][l->n_indices[TW_ZZ_LAYER_O]++] = a;
+        at += kept || in->n_dims == out->n_dims;
+    }
+    order_single(l);
+    return at == out->n_dims ? TW_OK : TW_INFEASIBLE;
+}
+
+/* ---- softmax ---- */
+
+/* Of the rows of the last axis their maxima (0), exp of what elements are below them (1), the sums of these (2), and each over its sum (3). */
+static void read_softmax_step(const tw_shape_of_value *x, int step, tw_zz_layer *l)
+{
+    int last = x->n_dims - 1;
+    bool rows = step == 0 || step == 2;
+    add_axes(l, x);
+    order_single(l);
+    for (int a = 0; a <= last; a++) {
+        l->index[TW_ZZ_LAYER_I][l->n_indices[TW_ZZ_LAYER_I]++] = a;
+        if (a < last || !rows) l->index[TW_ZZ_LAYER_O][l->n_indices[TW_ZZ_LAYER_O]++] = a;
+        if (a < last && !rows) l->index[TW_ZZ_LAYER_W][l->n_indices[TW_ZZ_LAYER_W]++] = a;
+    }
+    if (rows) return;
+    l->bits[TW_ZZ_LAYER_W] = l->bits[TW_ZZ_LAYER_I];
+    l->value = step == 1 ? "min(127, trunc(exp(i - w)))" : value_of("Div");
+}
+
+static tw_status read_softmax(network *n, const tw_onnx_node *node, tw_zz_layer *l)
+{
+    static const char *const step[] = {"max", "exp", "sum", "div"};
+    if (!is_named(n, node, 0) || named(n, node, 0)->n_dims == 0) return TW_INFEASIBLE;
+    tw_zz_layer like = *l; /* numbers beyond those of nodes; the last step has the node's own, which others read */
+    int64_t id[] = {l->id + n->graph->n_nodes, l->id + 2 * (int64_t)n->graph->n_nodes,
+                    l->id + 3 * (int64_t)n->graph->n_nodes, l->id};
+    for (int s = 0; s < 4; s++) {
+        tw_zz_layer *one = &l[s];
+        *one = like;
+        one->name = tw_arena_printf(n->r->work.arena, "%s-%s", like.name, step[s]);
+        if (!one->name) return TW_ERR_NOMEM;
+        one->id = id[s];
+        one->source = s < 2 ? (like.source == like.id ? id[s] : like.source) : id[1];
+        one->other = s == 1 ? id[0] : s == 3 ? id[2] : id[s];
+        read_softmax_step(named(n, node, 0), s, one);
+    }
+    n->r->n_layers += 3;
     return TW_OK;
 }
 
@@ -239,11 +358,29 @@ static read_layer *reader_of(const network *n, const tw_onnx_node *node)
         const char *op;
         bool stream; /* is a layer there alone */
         read_layer *read;
-    } kind[] = {{"Conv", false, read_conv},         {"QLinearConv", false, read_conv},
-                {"Gemm", false, read_product},      {"MatMul", false, read_product},
-                {"MaxPool", true, read_pool},       {"AveragePool", true, read_pool},
-                {"GlobalMaxPool", true, read_pool}, {"GlobalAveragePool", true, read_pool},
-                {"Add", true, read_pairs},          {"Mul", true, read_pairs}};
+    } kind[] = {{"Conv", false, read_conv},
+                {"QLinearConv", false, read_conv},
+                {"Gemm", false, read_product},
+                {"MatMul", false, read_product},
+                {"MaxPool", true, read_pool},
+                {"AveragePool", true, read_pool},
+                {"GlobalMaxPool", true, read_pool},
+                {"GlobalAveragePool", true, read_pool},
+                {"Add", true, read_pairs},
+                {"Mul", true, read_pairs},
+                {"Sub", true, read_pairs},
+                {"Div", true, read_pairs},
+                {"Pow", true, read_pairs},
+                {"Relu", true, read_map},
+                {"Gelu", true, read_map},
+                {"Silu", true, read_map},
+                {"Sigmoid", true, read_map},
+                {"Tanh", true, read_map},
+                {"Exp", true, read_map},
+                {"Sqrt", true, read_map},
+                {"Reciprocal", true, read_map},
+                {"ReduceMean", true, read_rows},
+                {"Softmax", true, read_softmax}};
     for (size_t i = 0; i < TW_COUNT(kind); i++)
         if (strcmp(node->op, kind[i].op) == 0 && (n->r->is_stream || !kind[i].stream)) return kind[i].read;
     return NULL;
@@ -289,10 +426,11 @@ static tw_status read_node(network *n, int i)
     set_precisions(l, node);
     l->id = i;
     l->source = maker_of(n, node, 0, i);
-    l->other = read == read_pairs || read == read_product ? maker_of(n, node, 1, i) : i;
-    TW_TRY(read(n, node, l));
-    n->r->n_layers++;
-    return TW_OK;
+    l->other = read == read_product ? maker_of(n, node, 1, i) : i;
+    tw_status status = read(n, node, l);
+    n->n_skipped += status == TW_INFEASIBLE;
+    n->r->n_layers += status == TW_OK;
+    return status == TW_INFEASIBLE ? TW_OK : status;
 }
 
 tw_status tw_zz_read_network(tw_zz_reader *r, const tw_graph_file *graph)
@@ -301,14 +439,12 @@ tw_status tw_zz_read_network(tw_zz_reader *r, const tw_graph_file *graph)
     tw_infer_options options = {0};
     if (r->layer) return tw_diag_error(r->work.diag, place(&n), "a second workload is given; there can be one");
     TW_TRY(tw_infer_shapes(graph, &options, r->work.arena, r->work.diag, &n.shapes));
-    TW_ALLOC(r->work.arena, r->layer, n.graph->n_nodes + 1);
+    TW_ALLOC(r->work.arena, r->layer, (r->is_stream ? 4 : 1) * n.graph->n_nodes + 1); /* a softmax is four */
     for (int i = 0; i < n.graph->n_nodes; i++) TW_TRY(read_node(&n, i));
     if (n.n_skipped > 0)
-        tw_diag_note(
-            r->work.diag, place(&n), "%d of %d nodes are %s", n.n_skipped, n.graph->n_nodes,
-            r->is_stream
-                ? "no convolution, matrix product, pool, addition or product of elements, and have no cost here"
-                : "no convolution and no matrix product; ZigZag's rules give them no cost");
+        tw_diag_note(r->work.diag, place(&n), "%d of %d nodes are %s", n.n_skipped, n.graph->n_nodes,
+                     r->is_stream ? "no layers by Stream's rules, and have no cost here"
+                                  : "no convolution and no matrix product; ZigZag's rules give them no cost");
     if (n.n_swapped > 0)
         tw_diag_note(r->work.diag, place(&n),
                      "%d convolutions have kernels, strides or dilations that differ in X and Y; as in ZigZag they "

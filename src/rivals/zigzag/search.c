@@ -226,10 +226,11 @@ static bool start_at(climber *k, const tw_zz_nest *nest)
     return k->at.value < INFINITY;
 }
 
-/* A few random moves of the best nest. */
+/* A few random moves of the best nest. An order that cannot be cut is counted as well: where only few can be, the budget ends the search all the same. */
 static bool kick(climber *k)
 {
     tw_zz_nest next;
+    int64_t before = k->counted;
     split_loops(&k->best, &next);
     if (next.n_loops < 3) return false;
     for (int i = 0; i < KICKS; i++)
@@ -238,6 +239,7 @@ static bool kick(climber *k)
     k->at = nothing;
     k->now = next;
     k->at = try_order(k, &k->now);
+    if (k->counted == before) k->counted++;
     return true;
 }
 

@@ -75,7 +75,8 @@ static void describe_operand(const tw_zz_layer *l, int operand, tw_einsum_operan
 static void describe(const tw_zz_layer *l, const tw_zz_entry *entry, tw_einsum *e, tw_zz_layer_facts *facts)
 {
     static const char *const name[] = {"O", "W", "I"};
-    *e = (tw_einsum){.name = l->name, .n_dims = l->n_dims, .n_operands = TW_ZZ_OPERANDS, .adds = l->adds};
+    *e = (tw_einsum){
+        .name = l->name, .n_dims = l->n_dims, .n_operands = TW_ZZ_OPERANDS, .adds = l->adds, .value = l->value};
     facts->is_ordered = true;
     for (int d = 0; d < l->n_dims; d++) {
         e->dim[d] = l->dim[d];

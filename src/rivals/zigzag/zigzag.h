@@ -73,7 +73,8 @@ typedef struct tw_zz_layer {
     int n_indices[TW_ZZ_OPERANDS];             /* by LAYER_O, .. */
     int index[TW_ZZ_OPERANDS][TW_RIVAL_RANKS]; /* a dim, or n_dims + a relation */
     int64_t bits[TW_ZZ_OPERANDS], final_bits;
-    bool adds; /* W + I instead of W * I */
+    bool adds;         /* W + I instead of W * I */
+    const char *value; /* a formula of ours of i and w instead of both; NULL: none */
     int64_t id,
         source, /* its number, and that of the layer that makes I; equal where I is an input of all, or made by what is no layer */
         other; /* likewise of W, which is a constant in most */
