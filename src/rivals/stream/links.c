@@ -37,12 +37,13 @@ tw_status tw_hda_read_cores(tw_fields *f, const tw_node *list, const tw_hda *hda
     return TW_OK;
 }
 
-/* A connection has each of its cores once. */
-static void check_distinct(tw_fields *f, const tw_hda_link *link)
+/* A connection has each of its cores, which `list` names, once. */
+static void check_distinct(tw_fields *f, const tw_node *list, const tw_hda_link *link)
 {
-    for (int i = 0; i < link->n_cores; i++)
+    const tw_node *e = list->child;
+    for (int i = 0; f->n_bad == 0 && i < link->n_cores; i++, e = e->next)
         for (int k = 0; k < i; k++)
-            if (link->core[i] == link->core[k]) TW_REFUSE(f, link->loc, "core %d is named twice", link->core[i]);
+            if (link->core[i] == link->core[k]) TW_REFUSE(f, e->loc, "core %d is named twice", link->core[i]);
 }
 
 static tw_status add_link(linker *l, tw_hda_link link)
@@ -93,7 +94,7 @@ static tw_status read_connection(linker *l, const tw_node *node)
     (void)tw_zz_number(&f, "unit_energy_cost", TW_OPTIONAL, &link.pj_per_cycle);
     const tw_node *cores = tw_field_node(&f, "cores", TW_REQUIRED);
     if (cores) TW_TRY(tw_hda_read_cores(&f, cores, l->hda, 2, l->arena, &link.n_cores, &link.core));
-    check_distinct(&f, &link);
+    if (cores) check_distinct(&f, cores, &link);
     link.is_bus = kind == 1;
     bool good = tw_fields_close(&f) == TW_OK;
     if (!good) l->f->n_bad++;
