@@ -60,10 +60,17 @@ static int collect_forbidden(const tw_pack_item *a, const tw_pack_item *b, int64
     return n;
 }
 
+static bool are_sorted(const tw_span *span, int n)
+{
+    for (int k = 1; k < n; k++)
+        if (span[k].lo < span[k - 1].lo) return false;
+    return true;
+}
+
 /* The lowest offset outside all spans; INT64_MAX when the item's windows have no room. */
 static int64_t lowest_outside(const tw_pack_item *item, int64_t reach, tw_span *span, int n)
 {
-    qsort(span, (size_t)n, sizeof *span, by_lo);
+    if (!are_sorted(span, n)) qsort(span, (size_t)n, sizeof *span, by_lo);
     int64_t at = tw_pack_fit(item, reach, 0);
     for (int k = 0; k < n && at != INT64_MAX && span[k].lo < at; k++)
         if (at < span[k].hi) at = tw_pack_fit(item, reach, span[k].hi);
@@ -75,8 +82,26 @@ static int64_t lowest_outside(const tw_pack_item *item, int64_t reach, tw_span *
     return at;
 }
 
+/* Items that have a place, the lowest first: what they forbid an item of one segment is then in order, too. */
+typedef struct placed {
+    int64_t at;
+    tw_span life;
+    int item;
+} placed;
+
+/* The item's lowest place among those that have one. */
+static int64_t place_among(const tw_pack_item *item, int i, const placed *done, int n_done, tw_span *span)
+{
+    int n_spans = 0;
+    tw_span life = lifetime(&item[i]);
+    for (int d = 0; d < n_done; d++)
+        if (life.lo < done[d].life.hi && done[d].life.lo < life.hi)
+            n_spans += collect_forbidden(&item[i], &item[done[d].item], done[d].at, span + n_spans);
+    return lowest_outside(&item[i], tw_pack_reach(&item[i]), span, n_spans);
+}
+
 /* Places in the order of `rank`, fixed items first. */
-static int64_t first_fit(const tw_pack_item *item, int n, const ranked *rank, tw_span *span, int *done,
+static int64_t first_fit(const tw_pack_item *item, int n, const ranked *rank, tw_span *span, placed *done,
                          int64_t *offset)
 {
     int n_done = 0;
@@ -85,19 +110,13 @@ static int64_t first_fit(const tw_pack_item *item, int n, const ranked *rank, tw
         for (int k = 0; k < n; k++) {
             int i = rank[k].item;
             if ((item[i].fixed >= 0) != (pass == 0)) continue;
-            int64_t reach = tw_pack_reach(&item[i]), at = item[i].fixed;
-            tw_span life = lifetime(&item[i]);
-            int n_spans = 0;
-            for (int d = 0; at < 0 && d < n_done; d++) {
-                tw_span other = lifetime(&item[done[d]]);
-                if (life.lo < other.hi && other.lo < life.hi)
-                    n_spans += collect_forbidden(&item[i], &item[done[d]], offset[done[d]], span + n_spans);
-            }
-            if (at < 0) at = lowest_outside(&item[i], reach, span, n_spans);
+            int64_t at = item[i].fixed >= 0 ? item[i].fixed : place_among(item, i, done, n_done, span);
             if (at == INT64_MAX) return INT64_MAX;
             offset[i] = at;
-            done[n_done++] = i;
-            height = tw_max(height, at + reach);
+            height = tw_max(height, at + tw_pack_reach(&item[i]));
+            int place = n_done++;
+            for (; place > 0 && done[place - 1].at > at; place--) done[place] = done[place - 1];
+            done[place] = (placed){at, lifetime(&item[i]), i};
         }
     return height;
 }
@@ -315,7 +334,7 @@ tw_status tw_pack_first_fit(const tw_pack_item *item, int n, double until, tw_ar
         out->height = fit_in_time(&(pass){item, rank, n, {fixed, n_fixed}, until}, live, offset);
         return TW_OK;
     }
-    int *done;
+    placed *done;
     int64_t *now;
     tw_span *span;
     TW_ALLOC(scratch, done, n + 1);
