@@ -1,6 +1,7 @@
 /* src/verify/joint_judge.h - what the files of the judge of groups share.
  *
- *   joint_nest.c   what a group is: its operators, their paths, holds, boxes and regions, lanes
+ *   joint_holds.c  which holds a group has: the paths of its operands, over links, too
+ *   joint_nest.c   what a group is: its operators, boxes and regions, lanes
  *   joint_walk.c   which commands a group must have: one step after the other, a queue per operator and hold
  *   joint_table.c  which buffers of the table belong to which hold
  *   joint_resident.c   tensors that stay between groups
@@ -258,6 +259,22 @@ static inline tw_buffer_name tw_joint_buffer_name(const tw_joint_judge *j, int b
     return tw_buffer_name_of(j->known.scene, buffer, tensor, -1);
 }
 
+/* ---- joint_holds.c ---- */
+
+/* A hold more, as the mapping says. */
+int tw_joint_add_hold(const tw_joint_judge *j, tw_joint_group *g, int tensor, int memory);
+/* The operator of the group that makes the tensor, -1: none does. */
+int tw_joint_maker_in(const tw_joint_group *g, int tensor);
+/* The holds of an operand; false when memory or the mapping does not allow it: then `no_memory` or the fault is set. */
+bool tw_joint_add_input(tw_joint_judge *j, tw_joint_group *g, int number, int operand);
+bool tw_joint_add_output(tw_joint_judge *j, tw_joint_group *g, int number);
+/* Whom each hold serves. */
+void tw_joint_note_readers(tw_joint_group *g);
+/* An operator that makes something for several steps at once needs its inputs as long. */
+void tw_joint_settle_depths(tw_joint_group *g);
+/* Which holds have partial sums; sets the fault where others read them. */
+void tw_joint_note_sums(tw_joint_judge *j, tw_joint_group *g);
+
 /* ---- joint_nest.c ---- */
 
 /* Sets the fault where a group makes no sense. */
@@ -279,8 +296,6 @@ tw_joint_part tw_joint_region(const tw_joint_judge *j, const tw_joint_group *g, 
                               const tw_box *sub);
 /* The first link from one memory to another that carries the operand, -1: there is none. */
 int tw_joint_link(const tw_joint_judge *j, int from, int to, const tw_op *op, int operand);
-/* A hold more, as the mapping says. */
-int tw_joint_add_hold(const tw_joint_judge *j, tw_joint_group *g, int tensor, int memory);
 tw_joint_part tw_joint_lane(const tw_joint_judge *j, const tw_joint_hold *h, int64_t lane, const tw_box *sub);
 /* Lanes that pieces of the operator's loops belong to; the part of a box that belongs to one of them, false: nothing. */
 int64_t tw_joint_lanes(const tw_joint_op *o, unsigned dims);
