@@ -103,8 +103,9 @@ typedef struct branch {
     int64_t start_ns;
     atomic_int stop; /* a tw_ending, 0: go on */
     tw_heap heap;
-    tw_heap late; /* frames with loops that may be divided: when all others are searched, */
-    bool divides; /* which they are now                                                   */
+    tw_heap late;      /* frames with loops that may be divided: when all others are searched, */
+    bool divides;      /* which they are now                                                   */
+    tw_wide estimated; /* what came of the shortlist of all others, INT64_MAX: nothing        */
     tw_hunt *out;
     const tw_op_map *start; /* NULL: none */
     bool foreign;           /* it was found for another objective */
@@ -997,12 +998,13 @@ static bool is_polished(const branch *b, int64_t polish)
 static bool is_done(branch *b) { return is_near(b) && is_polished(b, b->polish); }
 
 /* What an estimate has to beat. Estimates of some nests are too high, all alike: so they are compared with what came from the
- * shortlist, not with what was there before (`before`). */
+ * shortlist, not with what was there before (`before`) or was found by walks and bounds since. */
 static double shortlist_best(const branch *b, tw_wide before)
 {
     const tw_front *front = &b->out->front;
     bool alike = front->n > 0 && tw_shortlist_suits(b->space, b->goals);
-    return alike && front->best[0].value.of[0] < before ? (double)front->best[0].value.of[0] : INFINITY;
+    if (!alike || front->best[0].value.of[0] >= before) return INFINITY;
+    return (double)(b->divides ? b->estimated : front->best[0].value.of[0]);
 }
 
 static tw_status serve_round(branch *b, const tw_shortlist *shortlist, tw_wide before, int most, int *next)
@@ -1529,6 +1531,7 @@ static tw_status run_rounds(branch *b)
     if (!known && is_timed(b) && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
     if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_descents(b));
     if (!known && !is_timed(b) && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
+    b->estimated = b->out->front.n > 0 ? b->out->front.best[0].value.of[0] : INT64_MAX;
     if (!known && !is_over(b) && !is_near(b) && b->total > b->out->work) TW_TRY(run_blocks(b));
     bool others = !known && !b->space->reductions && !is_timed(b);
     if (others && !is_over(b) && !is_near(b) && b->budget > 0) TW_TRY(run_first(b, false));

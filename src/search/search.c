@@ -223,6 +223,16 @@ static int64_t work_of_others(const staged *c)
     return measure == TW_CYCLES || measure == TW_EDP || measure == TW_ENERGY ? budget / OTHERS_SHARE : 0;
 }
 
+/* The same for a search with these goals. Energy alone is only counted, and found soon, but not in a sixteenth of little work. */
+static int64_t work_beside(const staged *c, const tw_goals *goals)
+{
+    static const int64_t soon = 750000;
+    const tw_search_options *options = c->search->options;
+    bool counted = goals->goal[0].measure == TW_ENERGY && goals->n_limits == 0;
+    int64_t budget = options->budget > 0 ? options->budget : TW_DEFAULT_BUDGET, work = work_of_others(c);
+    return counted && work > 0 ? tw_max(work, tw_min(soon, budget / 2)) : work;
+}
+
 int64_t tw_outline_instructions(const tw_outline *outline, const tw_machine *machine)
 {
     int64_t n = outline->n_execs;
@@ -263,7 +273,7 @@ static tw_status search_beside(staged *c, const tw_goals *goals, const tw_diag *
     tw_outcome outcome;
     bool known;
     tw_hunt hunt;
-    options.budget = work_of_others(c);
+    options.budget = work_beside(c, goals);
     tw_space_aim(&c->space, goals);
     tw_status status = tw_branch(&search, &c->space, goals, diag->deadline, &hunt);
     if (status == TW_OK && hunt.front.n > 0) *out = hunt.front.best[0].map;
@@ -295,14 +305,34 @@ static tw_status ask_other(staged *c, tw_measure measure, const tw_diag *diag)
 }
 
 /* Time and energy are weighed against their product, the product against both. */
-static tw_status ask_others(staged *c, const tw_diag *diag)
+static int list_others(const staged *c, tw_measure other[2])
 {
     bool product = c->asked.goal[0].measure == TW_EDP;
-    const tw_measure other[] = {product ? TW_CYCLES : TW_EDP, TW_ENERGY};
+    other[0] = product ? TW_CYCLES : TW_EDP;
+    other[1] = TW_ENERGY;
+    return 1 + product;
+}
+
+/* Work for all of them: of each two searches. */
+static int64_t work_of_all_others(const staged *c)
+{
+    tw_measure other[2];
+    int64_t sum = 0;
+    for (int i = list_others(c, other) - 1; i >= 0; i--) {
+        const tw_goal goal = {.measure = other[i], .memory = -1, .engine = -1};
+        const tw_goals alone = tw_goals_stage(&goal, NULL, 0);
+        sum += work_beside(c, &alone) + work_of_others(c);
+    }
+    return sum;
+}
+
+static tw_status ask_others(staged *c, const tw_diag *diag)
+{
+    tw_measure other[2];
+    int n = list_others(c, other);
     bool ended = !c->hunt.any_open || c->hunt.ending != TW_END_BUDGET || c->hunt.front.n == 0;
     if (ended || work_of_others(c) == 0) return TW_OK;
-    for (int i = 0; i < 1 + product && !tw_deadline_is_over(diag->deadline); i++)
-        TW_TRY(ask_other(c, other[i], diag));
+    for (int i = 0; i < n && !tw_deadline_is_over(diag->deadline); i++) TW_TRY(ask_other(c, other[i], diag));
     if (!tw_front_wants(&c->hunt.front, &c->hunt.open)) c->hunt.any_open = false;
     return TW_OK;
 }
@@ -686,7 +716,7 @@ static tw_status run_stages_of(staged *c, tw_arena *arena, tw_diag *diag)
     tw_search_options share = *c->search->options;
     tw_search first = *c->search;
     share.budget = work_of_space(&c->space, c->search->options);
-    int64_t beside = 2 * (1 + (c->asked.goal[0].measure == TW_EDP)) * work_of_others(c);
+    int64_t beside = work_of_all_others(c);
     if (beside > 0) share.budget = (share.budget > 0 ? share.budget : TW_DEFAULT_BUDGET) - beside;
     first.options = &share;
     aside others = {.of = c, .diag = diag};

@@ -8,6 +8,7 @@ enum {
     MOST_LOOKS = 200,       /* a program that has not settled by then will not       */
     LONG_ROUND = 1000,      /* in a round of so many steps shorter ones are looked for, too */
     MOST_BUFFERS = 1 << 14, /* larger states are not worth comparing             */
+    MOST_PARTS = 1 << 12,   /* nor so many tiles of partial sums in a round      */
     CHEAP = 8,              /* so many moments are written down and compared in the time of an instruction */
 };
 
@@ -21,14 +22,33 @@ static bool is_uniform(const tw_flow_cursor *c, int loop)
     return true;
 }
 
+/* How tiles of the output are numbered that leave unfinished and come back, NULL: none do. */
+static const int64_t *numbers_of_parts(const tw_flow_cursor *c)
+{
+    const tw_residency *tensor = &c->flow->residency[0][tw_op_output(c->program->op)];
+    return tensor->returns ? tensor->stride : NULL;
+}
+
+/* Tiles of partial sums that a round of the place may touch. */
+static int64_t count_parts(const tw_flow_cursor *c, int place)
+{
+    const int64_t *number = numbers_of_parts(c);
+    int64_t n = number != NULL;
+    for (int p = place + 1; number && p < c->flow->n_places && n <= MOST_PARTS; p++)
+        if (number[p] > 0) n *= c->flow->trips[p];
+    return n;
+}
+
 /* The first place from `from` on whose rounds are alike, -1: none. */
 static int choose_place(const tw_flow_cursor *c, int from)
 {
     const tw_flow *flow = c->flow;
     if (c->program->layout.n_buffers > MOST_BUFFERS) return -1;
-    if (flow->serpentine || flow->residency[0][tw_op_output(c->program->op)].returns) return -1;
+    if (flow->serpentine) return -1;
     for (int p = from; p < flow->n_places; p++)
-        if (flow->trips[p] >= FEWEST_ROUNDS && is_uniform(c, flow->place[p].loop)) return p;
+        if (flow->trips[p] >= FEWEST_ROUNDS && is_uniform(c, flow->place[p].loop) &&
+            count_parts(c, p) <= MOST_PARTS)
+            return p;
     return -1;
 }
 
@@ -47,10 +67,28 @@ static int64_t count_moments(const tw_async *s)
     return n + 3 * (int64_t)s->n_buffers; /* there, unused, given back */
 }
 
-static tw_status new_snapshot(tw_snapshot *s, int64_t room, int width, tw_arena *arena)
+static tw_status new_snapshot(const tw_forward *f, tw_snapshot *s, tw_arena *arena)
 {
-    TW_ALLOC(arena, s->at, room);
-    TW_ALLOC(arena, s->share, room * width);
+    TW_ALLOC(arena, s->at, f->room);
+    TW_ALLOC(arena, s->share, f->room * f->sim->width);
+    TW_ALLOC(arena, s->due, f->n_parts + 1);
+    return TW_OK;
+}
+
+/* Which tiles of partial sums a round touches. */
+static tw_status number_parts(tw_forward *f, tw_arena *arena)
+{
+    const tw_flow *flow = f->cursor->flow;
+    const int64_t *number = numbers_of_parts(f->cursor);
+    TW_ALLOC(arena, f->part, f->n_parts + 1);
+    if (!number) return TW_OK;
+    int64_t n = 1;
+    for (int p = f->place + 1; p < flow->n_places; p++) {
+        if (number[p] == 0) continue;
+        for (int64_t i = n; i < n * flow->trips[p]; i++) f->part[i] = f->part[i % n] + i / n * number[p];
+        n *= flow->trips[p];
+    }
+    f->next_part = number[f->place];
     return TW_OK;
 }
 
@@ -58,10 +96,15 @@ static tw_status new_forward(tw_async *sim, tw_flow_cursor *cursor, int place, t
 {
     tw_forward *f;
     TW_ALLOC(arena, f, 1);
-    *f = (tw_forward){
-        .sim = sim, .cursor = cursor, .place = place, .room = count_moments(sim), .least_start = INT64_MAX};
-    TW_TRY(new_snapshot(&f->before, f->room, sim->width, arena));
-    TW_TRY(new_snapshot(&f->now, f->room, sim->width, arena));
+    *f = (tw_forward){.sim = sim,
+                      .cursor = cursor,
+                      .place = place,
+                      .least_start = INT64_MAX,
+                      .n_parts = count_parts(cursor, place)};
+    f->room = count_moments(sim) + f->n_parts;
+    TW_TRY(number_parts(f, arena));
+    TW_TRY(new_snapshot(f, &f->before, arena));
+    TW_TRY(new_snapshot(f, &f->now, arena));
     TW_ALLOC(arena, f->growth, f->room * sim->width);
     TW_ALLOC(arena, f->slot, f->room);
     TW_ALLOC(arena, f->path, f->room);
@@ -153,6 +196,30 @@ static void add_pool(tw_forward *f, int m, int o)
     for (int i = 0; i < w->slots; i++) add(f, &w->given_at[(w->next + i) % w->slots], NULL);
 }
 
+/* The tile of partial sums that is touched as number i of the round that stands `away` from the one to come. */
+static tw_moment *part_of(const tw_forward *f, int64_t i, int64_t away)
+{
+    const tw_flow_cursor *c = f->cursor;
+    const int64_t *number = numbers_of_parts(c);
+    int64_t at = f->part[i] + away * f->next_part;
+    for (int p = 0; p <= f->place; p++) at += number[p] * c->index[p];
+    return &f->sim->returned[at];
+}
+
+static bool has_own_parts(const tw_forward *f) { return f->n_parts > 0 && f->next_part > 0; }
+
+static void add_parts(tw_forward *f)
+{
+    bool own = has_own_parts(f);
+    for (int64_t i = 0; i < f->n_parts; i++) {
+        tw_moment *m = part_of(f, i, 0);
+        if (own)
+            f->now.due[i] = m->at;
+        else
+            add_moment(f, m);
+    }
+}
+
 static void take_snapshot(tw_forward *f)
 {
     const tw_flow_cursor *c = f->cursor;
@@ -161,6 +228,7 @@ static void take_snapshot(tw_forward *f)
     add_units(f);
     for (int m = 1; m < c->program->machine->n_memories; m++)
         for (int o = 0; o < c->program->op->n_operands; o++) add_pool(f, m, o);
+    add_parts(f);
     add_moment(f, &f->sim->last);
     f->now.len = tw_span_len(c->tile[place.level].span[place.loop]);
     f->now.step = c->step;
@@ -218,7 +286,38 @@ static likeness compare(tw_forward *f, int64_t *delta)
         if (!first) first = growth;
         moved = true;
     }
+    f->same = same;
     return !moved ? OTHER : same || again ? ALIKE : IN_TIME;
+}
+
+/* Of n rounds ahead those before the first one that might wait for partial sums, none if the last round might have. */
+static int64_t rounds_without_waits(const tw_forward *f, int64_t n)
+{
+    if (!has_own_parts(f)) return n;
+    for (int64_t i = 0; i < f->n_parts; i++) {
+        bool set = part_of(f, i, -1)->at != f->before.due[i];
+        if (f->before.due[i] >= f->least_start || (set && !f->same && f->sim->width > 0)) return 0;
+    }
+    for (int64_t r = 0; r < n; r++)
+        for (int64_t i = 0; i < f->n_parts; i++)
+            if (part_of(f, i, r)->at >= f->least_start) return r;
+    return n;
+}
+
+/* What the last round has set of its tiles of partial sums the next n rounds set of theirs. */
+static void repeat_parts(tw_forward *f, int64_t n, int64_t delta)
+{
+    const tw_async *s = f->sim;
+    const int64_t *growth = f->growth + (f->now.n - 1) * s->width;
+    for (int64_t i = 0; i < f->n_parts && has_own_parts(f); i++) {
+        const tw_moment *last = part_of(f, i, -1);
+        if (last->at == f->before.due[i]) continue;
+        for (int64_t r = 0; r < n; r++) {
+            tw_moment *m = part_of(f, i, r);
+            m->at = last->at + (r + 1) * delta;
+            for (int e = 0; e < s->width; e++) tw_path_of(s, m)[e] = tw_path_of(s, last)[e] + (r + 1) * growth[e];
+        }
+    }
 }
 
 /* Rounds ahead whose tiles are as long as that of the last one, less one so that the place does not end here. */
@@ -280,6 +379,7 @@ static bool skip(tw_forward *f, int64_t n, int64_t delta)
     if (!tw_ckd_mul(delta, n, &ahead) || ahead > INT64_MAX / 8) return false;
     if (!repeat_totals(&total, &f->before.total, n, f->sim->n_engines)) return false;
     *f->total = total;
+    repeat_parts(f, n, delta);
     for (int64_t i = 0; i < f->now.n; i++) {
         if (f->now.at[i] == f->before.at[i]) continue;
         *f->slot[i] += ahead;
@@ -318,7 +418,7 @@ static int64_t look(tw_forward *f)
     f->owed += work;
     bool of_one_sweep = f->full && f->cursor->ordinal[f->place] >= 2;
     likeness found = of_one_sweep ? compare(f, &delta) : OTHER;
-    int64_t n = found == ALIKE ? rounds_ahead(f) : 0;
+    int64_t n = found == ALIKE ? rounds_without_waits(f, rounds_ahead(f)) : 0;
     if (n > 0 && skip(f, n, delta)) {
         f->n_looks = 0;
         f->full = f->grows = false;

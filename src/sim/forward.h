@@ -22,6 +22,11 @@
  * Long rounds have rounds of places inside. These are skipped in the same way, each sweep by itself: that a sweep of the inner place was made shorter changes nothing
  * of what the outer one compares, since moments and counts are those that a simulation has in the end.
  *
+ * Partial sums that leave and come back are waited for tile by tile. A place that the tiles do not depend on touches the same ones in every
+ * round: their moments are part of the state. Otherwise each round has tiles of its own. Those of this round and of rounds to come
+ * must have been there before the start of every command of this round; then no load has waited for them, or will, and they are no part of the state.
+ * What a round sets anew, each next one sets for its own tiles, Delta later; paths to it are known where all grow by the same shares.
+ *
  * So n rounds are skipped by adding n Delta to the moments of kind (a), n times the shares to their paths and n times
  * the counts of the round to the totals. test/sim/test_forward.c compares this with the plain simulation. */
 #ifndef TW_SIM_FORWARD_H
@@ -37,6 +42,7 @@ typedef struct tw_snapshot {
     uint64_t windows[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* of what slides: a print of where the last ones lie */
     int64_t len;                                        /* of the tile along the place's loop                */
     int64_t step;
+    int64_t *due; /* of partial sums that only the round to come touches: when they were there before it */
     tw_timeline total;
 } tw_snapshot;
 
@@ -45,11 +51,15 @@ typedef struct tw_forward {
     tw_timeline *total; /* what the simulation counts into */
     tw_flow_cursor *cursor;
     int place;
+    int64_t n_parts;   /* tiles of partial sums that a round may touch, 0: none come back */
+    int64_t *part;     /* their numbers, less that of the round's first                   */
+    int64_t next_part; /* what is between the numbers of a round's and of the next one's, 0: they are the same */
     struct tw_forward *inside; /* the same of a place inside of this one, whose rounds are long; NULL: none */
     int64_t least_start;       /* of the commands since the last look  */
     int64_t n_looks;
     int64_t room;    /* moments of a snapshot */
     bool full;       /* `before` holds the state one round ago */
+    bool same;       /* all paths grew by the same shares */
     bool grows;      /* `growth` is what each path grew by in the round before that */
     int64_t *growth; /* `width` per moment */
     int64_t
