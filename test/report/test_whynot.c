@@ -262,7 +262,7 @@ TEST(a_plan_tells_where_everything_lies)
     CHECK_EQ(json_integer_value(json_object_get(placement, "height")), 94400);
     CHECK_EQ(json_integer_value(json_object_get(placement, "fragmentation")), 19200);
     CHECK_EQ(json_integer_value(json_object_get(bump, "waste")), 19200);
-    CHECK_EQ(json_array_size(json_object_get(placement, "lots")), 7);
+    CHECK_EQ(json_array_size(json_object_get(placement, "blocks")), 7);
     json_decref(root);
     free(text);
     forget(&q);
@@ -368,7 +368,7 @@ static void check_json(question *q)
         const json_t *group = json_array_get(groups, (size_t)i);
         const json_t *memory = json_array_get(json_object_get(group, "memories"), 0);
         CHECK_EQ(number(memory, "over"), g->memory[0].over);
-        CHECK_EQ(json_array_size(json_object_get(memory, "lots")), g->memory[0].use->n_blocks);
+        CHECK_EQ(json_array_size(json_object_get(memory, "blocks")), g->memory[0].use->n_blocks);
         CHECK_EQ(json_array_size(json_object_get(group, "changes")), g->n_edits);
         CHECK_EQ(json_array_size(json_object_get(group, "nearest")), g->n_nearest);
         for (int k = 0; k < g->n_nearest; k++)

@@ -41,7 +41,7 @@ export async function checkTables(page, report) {
     for (const table of ["loops", "engines", "links", "memories", "mapping", "layout"]) checkRows(shown[table], op[table], `${what}: ${table}`);
     if (!op.async) continue;
     checkRows(shown["async.engines"], op.async.engines, `${what}: async.engines`);
-    for (const table of ["critical_path", "pools", "stays"]) checkRows(shown[table], op.async[table], `${what}: ${table}`);
+    for (const table of ["critical_path", "pools", "residencies"]) checkRows(shown[table], op.async[table], `${what}: ${table}`);
   }
   const cells = await page.$$eval(`${panel("Tables")} td[data-value]`, (list) => list.map((c) => c.dataset.value));
   const [left, more] = [difference(leaves(doc), cells), difference(cells, leaves(doc))];

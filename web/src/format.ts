@@ -249,7 +249,7 @@ export interface AsyncDoc {
     peak: number;
     wait_cycles: number;
   }[];
-  stays: { memory: string; operand: string; keep: string; passes: boolean; tiles_held: number }[];
+  residencies: { memory: string; operand: string; keep: string; passes: boolean; tiles_held: number }[];
 }
 export interface SearchDoc {
   best: number;

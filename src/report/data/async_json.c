@@ -95,7 +95,7 @@ tw_status tw_async_json(const tw_op_plan *plan, tw_json *j, tw_arena *scratch)
         for (int o = 0; o < p->op->n_operands; o++)
             if (plan->timeline.pool[m][o].n_operands > 0) write_pool(&plan->timeline.pool[m][o], j);
     tw_json_close(j);
-    tw_json_key_open(j, "stays", '[');
+    tw_json_key_open(j, "residencies", '[');
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++)
             if (p->flow->residency[m][o].here) write_residency(p, m, o, j);

@@ -277,7 +277,7 @@ void tw_placement_json(const tw_placement_use *use, const tw_model *model, tw_js
     tw_json_key_int(j, "fragmentation", use->height - use->live);
     tw_json_key_int(j, "commands", use->n_commands);
     tw_json_key_bool(j, "coarse", use->coarse);
-    tw_json_key_open(j, "lots", '[');
+    tw_json_key_open(j, "blocks", '[');
     for (int i = 0; i < use->n_blocks; i++) write_block(j, &use->block[i]);
     tw_json_close(j);
 }

@@ -514,7 +514,7 @@ function levelLines(doc: Doc, name: string): Map<string, string[]> {
     put("cut", level.cut ? [level.cut] : []);
     put("sums", level.accumulate ? [level.accumulate] : []);
   }
-  for (const { memory, operand, keep, passes } of op?.async?.stays ?? [])
+  for (const { memory, operand, keep, passes } of op?.async?.residencies ?? [])
     lines.set(`${memory} keeps ${operand}`, [keep + (passes ? ", handed on at once" : "")]);
   return lines;
 }

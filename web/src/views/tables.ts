@@ -120,7 +120,7 @@ const WORDS: Record<string, string> = {
   serpentine: "loops turn back and forth",
   slot_units: "size of a buffer",
   slots: "buffers",
-  stays: "what stays where",
+  residencies: "what is resident where",
   store_units: "units stored",
   tiles_held: "tiles held at once",
   wait_credit_cycles: "cycles waiting for a buffer",
