@@ -1,10 +1,11 @@
 /* bench/bench_fuse.c - workloads layer by layer and in groups: cycles, what is moved over the outermost link, the bound, CPU seconds.
  *
- *     bench_fuse
+ *     bench_fuse [NAME..]     rows whose name begins with one of these
  *
  * `again` are groups in which what two tiles share is always computed again, `groups` those that may keep it. Seconds are of one core: those of the search layer by layer, and those that groups take beyond it; and seconds on the wall of
- * the groups on all cores. Networks come from the data beside the project and from the folder of tools/fetch_models; those that are not there
- * are left out. */
+ * the groups on all cores. Networks come from the data beside the project and from the folder of tools/fetch_models (TW_MODELS); those that are not there
+ * are left out. Rows levels-* are networks on machines with a second memory further inside, which is as large as the first one or far smaller: what the smaller one costs is the most that holding what
+ * groups make in the first one, and cutting it again, could save. */
 #include "fuse/fuse.h"
 #include "plan/plan.h"
 #include "tilewright/network.h"
@@ -194,6 +195,15 @@ typedef struct row {
     void (*write)(FILE *out);
 } row;
 
+static char *const *asked; /* names, NULL behind the last */
+
+static bool is_asked(const char *name)
+{
+    bool any = !*asked;
+    for (char *const *a = asked; *a && !any; a++) any = strncmp(name, *a, strlen(*a)) == 0;
+    return any;
+}
+
 static const tw_plan *plan_of(tw_context *ctx, const tw_model *model, const tw_machine *machine, bool layers,
                               int n_threads, double *seconds)
 {
@@ -238,6 +248,7 @@ static int64_t cycles_of(const tw_model *model, const tw_machine *machine, const
 
 static int run(const row *r)
 {
+    if (!is_asked(r->name)) return 0;
     text t = {0};
     tw_context *ctx = tw_context_new();
     const tw_model *model;
@@ -312,6 +323,7 @@ static int run_keys(void)
 typedef struct network_row {
     const char *name, *path, *dtype; /* path: "~" is the folder of tools/fetch_models */
     tw_network_dim dim[2];
+    const char *machine; /* NULL: the slow one */
 } network_row;
 
 static const tw_network_plan *network_plan(tw_context *ctx, const tw_network *network, const tw_machine *machine,
@@ -329,12 +341,13 @@ static const tw_network_plan *network_plan(tw_context *ctx, const tw_network *ne
     return plan;
 }
 
-/* Bytes over the only mover. */
+/* Bytes over the outermost mover. */
 static int64_t moved_by(const tw_plan *plan)
 {
     int64_t sum = 0;
     for (int e = 0; plan && e < tw_plan_n_engines(plan); e++) {
         const tw_engine_use *use = tw_plan_engine_use(plan, 0, e);
+        if (strcmp(use->engine, "dma") != 0) continue;
         sum += use->load_units + use->store_units;
     }
     return sum;
@@ -358,7 +371,7 @@ static void print_network(const network_row *r, const tw_network *network, const
                           const tw_network_plan *groups, const double seconds[2])
 {
     const tw_network_totals *a = tw_network_plan_totals(layers), *b = tw_network_plan_totals(groups);
-    printf("%-14s %12" PRId64 " %12" PRId64 " %6.2f %11" PRId64 " %11" PRId64 " %6.1f%% %8.2f %8.2f\n", r->name,
+    printf("%-16s %12" PRId64 " %12" PRId64 " %6.2f %11" PRId64 " %11" PRId64 " %6.1f%% %8.2f %8.2f\n", r->name,
            a->cycles, b->cycles, (double)a->cycles / (double)b->cycles, moved(layers, network),
            moved(groups, network), 100 * ((double)b->cycles - b->bound) / (double)b->cycles, seconds[0],
            seconds[1] - seconds[0]);
@@ -366,20 +379,23 @@ static void print_network(const network_row *r, const tw_network *network, const
 
 static int run_network(const network_row *r)
 {
+    if (!is_asked(r->name)) return 0;
     char path[4096];
-    const char *home = getenv("HOME");
+    const char *home = getenv("HOME"), *models = getenv("TW_MODELS");
     tw_context *ctx = tw_context_new();
     const tw_machine *machine;
     const tw_network *network;
     double seconds[2] = {0};
-    if (*r->path == '~')
+    if (*r->path == '~' && models)
+        snprintf(path, sizeof path, "%s%s", models, r->path + 1);
+    else if (*r->path == '~')
         snprintf(path, sizeof path, "%s/.cache/tilewright/models%s", home ? home : "", r->path + 1);
     else
         snprintf(path, sizeof path, "%s", r->path);
     FILE *file = fopen(path, "rb");
     if (file) fclose(file);
     tw_network_options open = TW_NETWORK_OPTIONS_INIT;
-    bool good = ctx && file && tw_machine_parse(ctx, "machine", slow, &machine) == TW_OK;
+    bool good = ctx && file && tw_machine_parse(ctx, "machine", r->machine ? r->machine : slow, &machine) == TW_OK;
     open.dtype = r->dtype;
     open.machine = good ? machine : NULL;
     open.dim = r->dim;
@@ -404,13 +420,41 @@ static int run_networks(void)
         {"resnet18-f", "../shared/data/zigzag/workload/resnet18.onnx", NULL, {{0}}},
         {"moonshine", "~/moonshine_encoder.onnx", NULL, {{"batch_size", 1}, {"num_samples", 16000}}}};
     int bad = 0;
-    printf("\n%-14s %12s %12s %6s %11s %11s %7s %8s %8s\n", "networks", "layers", "groups", "ratio", "bytes",
+    printf("\n%-16s %12s %12s %6s %11s %11s %7s %8s %8s\n", "networks", "layers", "groups", "ratio", "bytes",
            "bytes", "gap", "s", "more s");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) bad |= run_network(&rows[i]);
     return bad;
 }
 
-int main(void)
+/* Networks on machines of two memories on chip. */
+static int run_levels(void)
+{
+    static const char *const networks[][2] = {{"fsrcnn", "../shared/data/stream/examples/workload/fsrcnn.onnx"},
+                                              {"mobilenetv2", "../shared/data/zigzag/workload/mobilenetv2.onnx"},
+                                              {"resnet18", "../shared/data/zigzag/workload/resnet18.onnx"}};
+    static const int kib[][2] = {{1024, 1024}, {1024, 64}, {256, 256}, {256, 32}};
+    int bad = 0;
+    for (size_t i = 0; i < sizeof kib / sizeof *kib; i++)
+        for (size_t k = 0; k < sizeof networks / sizeof *networks; k++) {
+            char machine[1000], name[60];
+            snprintf(name, sizeof name, "levels-%.3s-%d-%d", networks[k][0], kib[i][0], kib[i][1]);
+            snprintf(
+                machine, sizeof machine,
+                "machine: levels\nunit: byte\ntiming: async\nclock_mhz: 1000\nmemories:\n"
+                "  - {name: dram, size: unlimited, energy: 60 pJ}\n"
+                "  - {name: l2, size: %d KiB, align: 16, energy: 5 pJ}\n"
+                "  - {name: l1, size: %d KiB, align: 16, energy: 1 pJ}\nengines:\n"
+                "  - {name: dma, between: [dram, l2], prefetch: all, cost: {latency: 100, per_cycle: 4}}\n"
+                "  - {name: mover, between: [l2, l1], prefetch: all, cost: {latency: 10, per_cycle: 64}}\n"
+                "  - {name: array, computes: [multiply-add, add, max, map, average, min, product], memory: l1, "
+                "energy: 0.1 pJ, cost: {array: [32, 32], latency: 20}}\n",
+                kib[i][0], kib[i][1]);
+            bad |= run_network(&(network_row){name, networks[k][1], "i8", {{0}}, machine});
+        }
+    return bad;
+}
+
+int main(int argc, char **argv)
 {
     static const row rows[] = {{"four", lab, four},
                                {"three", slow, three},
@@ -426,10 +470,12 @@ int main(void)
                                {"chain-50", slow, fifty},
                                {"chain-100", slow, hundred}};
     int bad = 0;
+    asked = argv + (argc > 0);
     printf("%-14s %12s %12s %12s %6s %9s %9s %8s %8s %8s\n", "", "layers", "again", "groups", "ratio", "uJ", "uJ",
            "s", "more s", "wall s");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) bad |= run(&rows[i]);
     bad |= run_sizes();
     bad |= run_keys();
-    return bad | run_networks();
+    bad |= run_networks();
+    return bad | run_levels();
 }

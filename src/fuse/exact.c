@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OPS = 8, MOST_WAYS = 6000, MOST_ENGINES = 24 };
-static const double most_on_one_core = 40000;                  /* mappings: more are a problem for estimates */
+enum { MOST_OPS = 8, MOST_WAYS = 6000, MOST_NESTED_WAYS = 12000, MOST_ENGINES = 24 };
+/* Mappings on one core: more are a problem for estimates; of tiles of two levels, for those ways of each run that are the best alone. */
+static const double most_on_one_core = 40000;
+enum { BEST_ALONE = 12 };
 static const int64_t most_commands = 3000000, of_a_group = 20; /* building one is work, too */
 
 typedef struct uses {           /* what commands take of what each has once, whatever waits for what */
@@ -76,6 +78,7 @@ typedef struct exact {
     double price; /* of the best so far */
     int64_t left; /* commands */
     bool over;
+    bool nests; /* one core, and more than one memory on chip */
     tw_exact *out;
     tw_arena *arena, *scratch, *bench;
     tw_diag *diag;
@@ -269,22 +272,31 @@ static tw_status run_alone(exact *x, const tw_way *way, int first, facts *out)
     return TW_OK;
 }
 
+typedef struct ranked {
+    bool fits;
+    int64_t alone;
+    int way;
+} ranked;
+
 /* By cycles; those that do not fit alone last; of equals the first. */
-static int compare_ways(const void *a, const void *b, void *user)
+static int by_cycles(const void *a, const void *b)
 {
-    const facts *f = user, *x = &f[*(const int *)a], *y = &f[*(const int *)b];
+    const ranked *x = a, *y = b;
     if (x->fits != y->fits) return x->fits ? -1 : 1;
     if (x->alone != y->alone) return x->alone < y->alone ? -1 : 1;
-    return *(const int *)a - *(const int *)b;
+    return x->way - y->way;
 }
 
-static void sort_ways(run *r)
+static tw_status sort_ways(const exact *x, run *r)
 {
-    for (int i = 1; i < r->n; i++) {
-        int own = r->order[i], at = i;
-        for (; at > 0 && compare_ways(&r->order[at - 1], &own, r->facts) > 0; at--) r->order[at] = r->order[at - 1];
-        r->order[at] = own;
-    }
+    tw_arena_mark mark = tw_arena_save(x->bench);
+    ranked *all;
+    TW_ALLOC(x->bench, all, r->n + 1);
+    for (int i = 0; i < r->n; i++) all[i] = (ranked){r->facts[i].fits, r->facts[i].alone, i};
+    qsort(all, (size_t)r->n, sizeof *all, by_cycles);
+    for (int i = 0; i < r->n; i++) r->order[i] = all[i].way;
+    tw_arena_rewind(x->bench, mark);
+    return TW_OK;
 }
 
 static tw_status measure_ways(exact *x, int first, run *r)
@@ -297,10 +309,40 @@ static tw_status measure_ways(exact *x, int first, run *r)
         tw_arena_rewind(x->bench, mark);
         if (status != TW_OK && status != TW_INFEASIBLE && status != TW_ERR_INPUT) return status;
         if (tw_deadline_is_over(x->diag->deadline) || x->left <= 0) return TW_STOPPED;
-        r->order[i] = i;
     }
-    sort_ways(r);
-    return TW_OK;
+    return sort_ways(x, r);
+}
+
+/* What a way takes alone. */
+static double price_alone(const exact *x, const facts *f)
+{
+    return f->fits ? price_of(x, (double)f->alone, f->always.energy_fj + f->loads.energy_fj + f->stores.energy_fj)
+                   : INFINITY;
+}
+
+/* Leaves those ways of a run that are the best alone. */
+static tw_status shorten(exact *x, run *r)
+{
+    tw_way *way;
+    facts *f;
+    int best[BEST_ALONE], n = 0;
+    for (int i = 0; i < r->n; i++) {
+        double price = price_alone(x, &r->facts[i]);
+        if (n == BEST_ALONE && price >= price_alone(x, &r->facts[best[n - 1]])) continue;
+        int at = n < BEST_ALONE ? n++ : n - 1;
+        for (; at > 0 && price_alone(x, &r->facts[best[at - 1]]) > price; at--) best[at] = best[at - 1];
+        best[at] = i;
+    }
+    TW_ALLOC(x->arena, way, BEST_ALONE);
+    TW_ALLOC(x->arena, f, BEST_ALONE);
+    for (int i = 0; i < n; i++) {
+        way[i] = r->way[best[i]];
+        f[i] = r->facts[best[i]];
+    }
+    r->n = n;
+    r->way = way;
+    r->facts = f;
+    return sort_ways(x, r);
 }
 
 /* ---- what is left at least ---- */
@@ -482,14 +524,14 @@ static tw_status walk(exact *x, int first, least so_far)
 
 static tw_status list_runs(exact *x, bool *few)
 {
-    int n = x->model->n_ops, total = 0;
+    int n = x->model->n_ops, total = 0, most = x->nests ? MOST_NESTED_WAYS : MOST_WAYS;
     for (int i = 0; i < n; i++)
         for (int k = 1; k <= n - i; k++) {
             const tw_segment segment = {x->model, i, k};
             tw_ways ways = {0};
             if (!tw_segment_is_closed(&segment, x->readers)) continue;
-            TW_TRY(tw_ways_list(&segment, x->asked->machine, MOST_WAYS - total, x->arena, &ways));
-            if (ways.n > MOST_WAYS - total) return TW_OK;
+            TW_TRY(tw_ways_list(&segment, x->asked->machine, most - total, x->arena, &ways));
+            if (ways.n > most - total) return TW_OK;
             total += ways.n;
             x->run[i][k].n = ways.n;
             x->run[i][k].way = ways.way;
@@ -548,12 +590,16 @@ static tw_status search(exact *x)
     TW_TRY(list_runs(x, &few));
     if (!few) return TW_OK;
     x->out->n_mappings = count_mappings(x);
-    if (x->platform->n_cores < 2 && x->out->n_mappings > most_on_one_core) return TW_OK;
+    bool all = x->platform->n_cores > 1 || x->out->n_mappings <= most_on_one_core;
+    if (!all && !x->nests) return TW_OK;
     for (int i = 0; i < x->model->n_ops; i++)
-        for (int k = 1; k <= x->model->n_ops - i; k++) TW_TRY(measure_ways(x, i, &x->run[i][k]));
+        for (int k = 1; k <= x->model->n_ops - i; k++) {
+            TW_TRY(measure_ways(x, i, &x->run[i][k]));
+            if (!all) TW_TRY(shorten(x, &x->run[i][k]));
+        }
     find_rest(x);
     TW_TRY(walk(x, 0, (least){0}));
-    x->out->complete = !x->over;
+    x->out->complete = all && !x->over;
     return TW_OK;
 }
 
@@ -568,6 +614,7 @@ tw_status tw_exact_find(const tw_fuse_request *asked, double known, const tw_wor
                  .model = asked->model,
                  .price = known,
                  .left = asked->is_attempt ? most_commands / 30 : most_commands,
+                 .nests = asked->machine->platform->n_cores < 2 && asked->machine->platform->n_memories > 2,
                  .out = out,
                  .arena = work->arena,
                  .scratch = work->scratch,

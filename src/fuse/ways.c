@@ -25,7 +25,7 @@ bool tw_ways_suit(const tw_machine *machine)
 {
     const tw_platform *p = machine->platform;
     bool one = p && p->n_cores < 2;
-    if (!p || p->n_cores > TW_WAYS_CORES || p->n_memories != (one ? 2 : 1 + p->n_cores)) return false;
+    if (!p || p->n_cores > TW_WAYS_CORES || (!one && p->n_memories != 1 + p->n_cores)) return false;
     for (int m = 1; m < p->n_memories; m++)
         if ((!one && p->memory[m].core != m - 1) || p->memory[m].lanes > 1) return false;
     for (int v = 0; v < p->n_views; v++)

@@ -12,11 +12,11 @@
  *     tiles     each parallel loop x 2 .. 8 tiles of every part (sizes rounded up; what makes the same tiles counts once)
  *               x one buffer of everything, or two of what the run loads or stores and what is not the same in all of them
  *
- * **One core** with one memory (ways_one.c). A run is one group, each with
+ * **One core** (ways_one.c), on which what a run reads and makes is held in one memory or in two, one further inside. A run is one group, each with
  *
- *     cuts      none, one or two parallel loops of the last operator, in either order, in tiles of any size
- *     buffers   one or two of everything that comes in, one or two of what goes out
- *     slides    of each tensor but weights and what the last operator makes: along the last cut, or not at all
+ *     cuts      none, one or two parallel loops of the last operator, in either order, in tiles of any size; before that, of the tiles of the outer of two memories, none or one
+ *     buffers   one or two of what comes in, one or two of what goes out, each unless all tiles have the same of it; of two memories, one or two of both in each
+ *     slides    of each tensor but weights and what the last operator makes, in each memory: along its last cut, or not at all
  *
  * Operators run on the first engine of the core that computes them. What lies over an array is what takes the fewest passes for the largest tile, of all ways to lay all
  * loops over its dimensions the first (of two dimensions the first one changes first). */
@@ -37,7 +37,7 @@ typedef struct tw_ways {
     const tw_way *way;
 } tw_ways;
 
-/* Whether the machine is of the kind that such lists are about: up to TW_WAYS_CORES cores, each with one memory inside of memory 0, nothing shared, no
+/* Whether the machine is of the kind that such lists are about: one core, or up to TW_WAYS_CORES cores, each with one memory inside of memory 0, and nothing shared; no
  * private memories. */
 bool tw_ways_suit(const tw_machine *machine);
 /* The best of all ways to lay the operator's loops over the view's array for this box; nothing where there is none. */

@@ -2,7 +2,7 @@
  *
  * Two random operators on a machine with two memories on chip, as one group. All tiles of the outer memory are tried, whole ones included, and all of the inner memory that cut these again;
  * one buffer of everything or two of what comes in and goes out, in each memory; windows that slide along the last cut of a memory, or do not. The bound is never above any
- * of them. Plans come from estimates of pairs, so that some are worse than the best that was tried: by how much is printed, and limited by what was measured.
+ * of them. The planner lists such groups, too (fuse/ways.h), and puts those together that are the best alone: plans may be worse than the best that was tried, which is printed, and limited.
  *
  *     TW_SEED=n TW_CASES=n    so many graphs; TW_CASE=i only this one
  */
@@ -187,7 +187,7 @@ static void judge(trial *t, int number, const tw_plan *plan, tally *n)
     n->n_worse++;
     n->sum += worse;
     if (worse > n->most) n->most = worse;
-    if (worse > 0.1) show(t, number, "worse", plan->sum.cycles);
+    if (worse > 0.01) show(t, number, "worse", plan->sum.cycles);
 }
 
 static void try_case(uint64_t random, int number, tally *n)
@@ -235,5 +235,5 @@ TEST(no_bound_is_above_any_group_with_tiles_of_two_levels_and_plans_are_near_the
     print_message(
         "plans: %d better than what was tried, %d worse, by %.1f %% on average and %.1f %% at most; %d have none\n",
         n.n_better, n.n_worse, n.n_worse ? 100 * n.sum / n.n_worse : 0, 100 * n.most, n.n_none);
-    CHECK(n.most < 0.25);
+    CHECK(n.most < 0.03);
 }
