@@ -405,6 +405,7 @@ TEST(halos_are_computed_again_only_where_compute_is_cheap)
 /* With all that a plan may do, no point is computed twice where compute is scarce, whatever is kept on chip; and it says why groups end. */
 TEST(a_plan_computes_no_point_twice_where_compute_is_scarce)
 {
+    tw_test_is_long();
     trade t = trade_of(2, 64);
     const tw_plan *layers, *plan;
     const tw_verdict *verdict;
@@ -435,6 +436,7 @@ TEST(few_cycles_are_not_worth_much_energy)
     CHECK(!tw_fused_is_better(&tolerant, &hardly, &given) && tw_fused_is_better(&strict, &hardly, &given));
     CHECK(tw_fused_is_better(&tolerant, &thrifty, &given) && tw_fused_is_better(&tolerant, &faster, &given));
     CHECK(!tw_fused_is_better(&tolerant, &slower, &given));
+    tw_test_is_long();
     static const tw_objective both[] = {{TW_CYCLES, NULL}, {TW_ENERGY, NULL}};
     static const double within[] = {0.01, 0};
     trade t = trade_of(2, 64);

@@ -29,6 +29,8 @@ uint64_t tw_test_seed(void);
 int tw_test_rounds(int n);
 /* Of a list of n, or of work that is allowed: all of it, and a tenth when every memory access is watched. */
 int tw_test_part(int n);
+/* Called first by a test that is one long search: it is left out when every memory access is watched, where shorter searches pass the same code. */
+void tw_test_is_long(void);
 /* Uniform in lo..hi, both included. */
 int64_t tw_test_pick(uint64_t *state, int64_t lo, int64_t hi);
 /* The folder of another team's data beside the project, or NULL: skip the test then. */

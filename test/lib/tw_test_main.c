@@ -68,6 +68,11 @@ int main(void)
 #endif
 int tw_test_part(int n) { return INSTRUMENTED ? (n + 9) / 10 : n; }
 
+void tw_test_is_long(void)
+{
+    if (INSTRUMENTED) skip();
+}
+
 int tw_test_rounds(int n)
 {
     static const int percent = INSTRUMENTED ? 10 : 50;

@@ -424,6 +424,7 @@ static tw_text attention_network(bool masked)
  * that are rescaled; but not with a mask, which may have infinite numbers. */
 TEST(keys_of_attention_come_in_blocks_where_they_do_not_fit)
 {
+    tw_test_is_long();
     static const char small[] = SLOW("4 KiB", "8");
     tw_context *ctx = tw_context_new();
     for (int i = 0; i < 3; i++) {

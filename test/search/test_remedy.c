@@ -124,6 +124,7 @@ static void check_against_edits(const char *workload, const char *machine, const
 
 TEST(every_change_is_worth_what_a_search_on_a_machine_file_with_it_finds)
 {
+    tw_test_is_long();
     tw_search_options latency = {0};
     check_against_edits("matmul:6x5x7", lockstep, &latency, lockstep_edit, TW_COUNT(lockstep_edit));
     check_against_edits("matmul:3x2x4,dtype=i8", async, &latency, async_edit, TW_COUNT(async_edit));
@@ -305,6 +306,7 @@ static tw_op_limits limited(const tw_machine *machine, int64_t most, const int64
 
 TEST(a_limit_of_the_user_on_buffers_is_moved_by_one)
 {
+    tw_test_is_long();
     static const int64_t one[] = {1}, two[] = {1, 2};
     for (int listed = 0; listed < 2; listed++) {
         tw_context *ctx = tw_context_new();
