@@ -31,6 +31,7 @@ enum {
     NODE_WORK = 5,     /* a node, and one more for two of its variables    */
     RUN_WORK = 40,     /* a program, besides its instructions              */
     OUTLINE_WORK = 20, /* a mapping whose transfers are counted            */
+    MUCH = 10,         /* a best that is such a part of itself above the least bound may gain much */
     LATE_SHARE = 4,    /* of a budget, for each of the two searches with divided loops, on top of it */
 };
 #define FIRST_WORK     INT64_C(2000000)
@@ -44,6 +45,7 @@ enum {
 #define WALKS_AFTER    INT64_C(5000000)   /* what is proven soon needs none,                              */
 #define WALKS_WORK     INT64_C(4000000)   /* all walks around the best                                    */
 #define HURRIED_WORK   INT64_C(100000)    /* the same where somebody is in a hurry,                        */
+#define LEVELS_WORK    INT64_C(30000)     /* the best with a level more                                    */
 #define WALK_WORK      INT64_C(400000)    /* one of them, at most,                                        */
 #define WALK_LEAST     INT64_C(50000)     /* and at least                                                 */
 #define POLISH_WORK    INT64_C(60000)     /* what is near enough already is tried to improve on    */
@@ -1075,10 +1077,19 @@ static tw_status run_frames(branch *b, int tiled, double below, tw_wide before, 
     return serve(b, shortlist, before);
 }
 
+/* Whether nests of several levels are worth weighing: they seldom lead further, so whoever is in a hurry has them only where much may be gained. */
+static bool may_add_levels(const branch *b)
+{
+    const tw_front *front = &b->out->front;
+    return b->options->patience == 0 || front->n == 0 ||
+           MUCH * (front->best[0].value.of[0] - b->out->root.of[0]) > front->best[0].value.of[0];
+}
+
 /* Mappings made by construction, from the frames with the fewest tiled levels on. */
 static tw_status run_estimates(branch *b, tw_wide before, tw_shortlist *shortlist)
 {
     for (int tiled = 1; tiled <= TW_SHORTLIST_LEVELS && !is_over(b) && !is_near(b); tiled++) {
+        if (tiled > 1 && !may_add_levels(b)) break;
         *shortlist = new_shortlist(b);
         TW_TRY(run_frames(b, tiled, shortlist_best(b, before), before, shortlist));
     }
@@ -1240,6 +1251,31 @@ static tw_status part_of_best(const branch *b, tw_part **out)
     return TW_OK;
 }
 
+/* The best mapping with a level more, which what is short at its ends gains by. */
+static tw_status run_levels(branch *b)
+{
+    const int64_t end = b->out->work + LEVELS_WORK;
+    tw_part *home = NULL;
+    if (b->goals->n_limits > 0 || b->out->front.n == 0) return TW_OK;
+    tw_status status = part_of_best(b, &home);
+    int n = home ? tw_neighbours_count(b->space, home) : 0;
+    for (int k = home ? tw_neighbours_levels(b->space, home) : 0; k < n && status == TW_OK; k++) {
+        tw_part *part;
+        if (b->out->work >= end || is_over(b) || is_near(b)) break;
+        status = tw_neighbours_part(b->space, home, k, &part);
+        if (!part) continue;
+        tw_part_bounds least = {0};
+        tw_part_least(b->space, part, &least);
+        tw_part_bound(b->space, b->goals, &least, part);
+        spend(b, node_work(b, part));
+        if (status == TW_OK && least.feasible && tw_front_wants(&b->out->front, &part->bound))
+            status = try_quickly(b, part);
+        free(part);
+    }
+    free(home);
+    return status;
+}
+
 static tw_part *copy_of(const branch *b, const tw_part *part)
 {
     const size_t size = sizeof *part + (size_t)b->space->frame[part->frame].n_vars * sizeof *part->var;
@@ -1324,12 +1360,11 @@ static tw_status walk_around(branch *b, int64_t end, tw_part **home)
 /* Whether it is time for it. Who is in a hurry walks only where it takes little, since nothing is reduced, or much may be gained. */
 static bool may_walk(const branch *b)
 {
-    static const tw_wide share = 10; /* of the best, that it may be away from the least bound */
     const tw_front *front = &b->out->front;
     if (b->options->patience == 0) return b->out->work >= WALKS_AFTER;
     return !b->space->reductions ||
            (front->n > 0 && b->heap.n > 0 &&
-            share * (front->best[0].value.of[0] - b->heap.part[0]->bound.of[0]) > front->best[0].value.of[0]);
+            MUCH * (front->best[0].value.of[0] - b->heap.part[0]->bound.of[0]) > front->best[0].value.of[0]);
 }
 
 /* Whether simulating neighbours leads anywhere: time matters, and mappings are programs of a stream. */
@@ -1504,7 +1539,7 @@ static tw_status run_late(branch *b)
     be_patient(b);
     bool known = b->start && !b->foreign; /* then an earlier search has made these */
     if (is_timed(b) && !known) TW_TRY(run_divided(b));
-    if (b->total < NO_BUDGET) b->total = b->out->work + late;
+    if (b->total < NO_BUDGET) b->total = b->out->work + (!first && b->options->patience > 0 ? 0 : late);
     be_patient(b);
     while (b->budget > 0 && !is_over(b) && !is_near(b)) {
         tw_status status = fill_round(b);
@@ -1533,6 +1568,7 @@ static tw_status run_rounds(branch *b)
     if (!known && !is_timed(b) && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
     b->estimated = b->out->front.n > 0 ? b->out->front.best[0].value.of[0] : INT64_MAX;
     if (!known && !is_over(b) && !is_near(b) && b->total > b->out->work) TW_TRY(run_blocks(b));
+    if (!known && !is_over(b) && !is_near(b) && is_walked(b)) TW_TRY(run_levels(b));
     bool others = !known && !b->space->reductions && !is_timed(b);
     if (others && !is_over(b) && !is_near(b) && b->budget > 0) TW_TRY(run_first(b, false));
     if (atomic_load(&b->stop) != 0 && b->out->front.n == 0) {

@@ -41,6 +41,12 @@ int tw_neighbours_count(const tw_space *s, const tw_part *part)
     return a.n_sizes + a.n_pairs + a.n_choices + a.n_frames;
 }
 
+int tw_neighbours_levels(const tw_space *s, const tw_part *part)
+{
+    around a = around_of(s, part);
+    return a.n_sizes + a.n_pairs + a.n_choices;
+}
+
 /* ---- sizes ---- */
 
 /* What is outside is as large, what is inside no larger. */
@@ -146,20 +152,22 @@ static void copy_sizes(const around *a, int at, int into, tw_part *p)
     }
 }
 
-/* Tiles of the new level `at`: those of the level inside, but along one loop longer; or, as the innermost one, those of the level
- * outside, but shorter. */
+/* Tiles of the new level `at`: those of the level inside, but along one loop longer, or just those, and the ones inside are shorter; or,
+ * as the innermost one, those of the level outside, but shorter. */
 static bool insert_level(const around *a, int at, int l, int k, tw_part *p)
 {
+    enum { LONGER = 3 };
     int n = a->f->n_tiled, beside = at < n ? at : n - 1;
+    bool inside = at < n && k >= LONGER;
     copy_sizes(a, -1, at, p);
     for (int i = 0; i < a->s->op->n_loops; i++)
         p->var[tw_var_size(a->s, at, i)] = a->from->var[tw_var_size(a->s, beside, i)];
     int64_t size = a->from->var[tw_var_size(a->s, beside, l)].lo, piece = tw_part_piece(a->s, a->from, beside, l);
-    const int64_t longer[BETWEEN] = {piece, 2 * size, 4 * size, 0, 0},
+    const int64_t longer[BETWEEN] = {piece, 2 * size, 4 * size, size / 2, size / 4},
                   shorter[BETWEEN] = {size / 2, size / 4, grain_of(a, l), 1, 0};
     int64_t to = tw_min(at < n ? longer[k] : shorter[k], piece);
     if (to < 1 || to == size) return false;
-    set_size(a->s, p, at, l, to);
+    set_size(a->s, p, inside ? at + 1 : at, l, to);
     return true;
 }
 

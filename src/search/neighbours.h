@@ -15,6 +15,8 @@
 
 /* All numbers of neighbours are below this. `part` has one number for every variable. */
 int tw_neighbours_count(const tw_space *space, const tw_part *part);
+/* Those with other frames begin with this one. */
+int tw_neighbours_levels(const tw_space *space, const tw_part *part);
 /* The k-th, with every variable one number; NULL: there is none with that number. Its owner is who asks. */
 TW_NODISCARD tw_status tw_neighbours_part(const tw_space *space, const tw_part *part, int k, tw_part **out);
 #endif
