@@ -1,6 +1,6 @@
 /* bench/bench_stream.c - networks on 1, 2 and 4 cores: cycles, what no plan is below, the same in equal parts, how long two threads planned.
  *
- *     bench_stream
+ *     bench_stream [NETWORK [CORES]]      a row of the table alone
  *
  * The machine is Stream's quad-core one beside the project, TPU-like, with a core for pools and one for additions, with 4, 2 and 1 of its compute cores: all on
  * the bus to the DRAM, neighbours linked. Then the lab's four convolutions on its three cores, with Stream's own figures. Run it in the project's folder; what is not
@@ -115,14 +115,15 @@ static void print_figures(const char *name, int n, const figures *f)
     fflush(stdout);
 }
 
-/* On 1, 2 and 4 cores; 1: something went wrong, or more of them are slower. */
-static int run_network(const char *name, const char *path)
+/* On 1, 2 and 4 cores, or on `only` so many unless that is 0; 1: something went wrong, or more of them are slower. */
+static int run_network(const char *name, const char *path, int only)
 {
     static const int cores[] = {1, 2, 4};
     int64_t before = INT64_MAX;
     int bad = 0;
     for (size_t i = 0; i < sizeof cores / sizeof *cores; i++) {
         char file[] = "/tmp/bench_stream.XXXXXX.yaml";
+        if (only && cores[i] != only) continue;
         int fd = mkstemps(file, 5);
         FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
         figures f;
@@ -132,7 +133,7 @@ static int run_network(const char *name, const char *path)
         bool good = plan_on(path, file, &f);
         unlink(file);
         if (!good) return 1;
-        print_figures(i ? "" : name, cores[i], &f);
+        print_figures(i && !only ? "" : name, cores[i], &f);
         if (f.cycles > before) printf("%-14s slower than on fewer cores\n", "");
         bad |= f.cycles > before;
         before = f.cycles;
@@ -153,15 +154,17 @@ static int run_labs(void)
     return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const char *const rows[][2] = {{"resnet18", STREAM "examples/workload/resnet18.onnx"},
                                           {"mobilenetv2", "../shared/data/zigzag/workload/mobilenetv2.onnx"},
                                           {"swiglu", STREAM "new_format/workload/swiglu_64_128_256.onnx"}};
-    int bad = 0;
+    int bad = 0, only = argc > 2 ? atoi(argv[2]) : 0;
     printf("%-14s %5s %12s %12s %8s %12s %8s %8s\n", "i8", "cores", "cycles", "bound", "gap", "equal parts",
            "CPU s", "seconds");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (is_there(rows[i][1]) && is_there(CORES "tpu_like.yaml")) bad |= run_network(rows[i][0], rows[i][1]);
-    return bad | run_labs();
+        if ((argc < 2 || strcmp(argv[1], rows[i][0]) == 0) && is_there(rows[i][1]) &&
+            is_there(CORES "tpu_like.yaml"))
+            bad |= run_network(rows[i][0], rows[i][1], only);
+    return argc < 2 ? bad | run_labs() : bad;
 }
