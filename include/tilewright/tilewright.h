@@ -383,9 +383,10 @@ typedef struct tw_group_search { /* callers fill it for tw_plan_restore_groups: 
     bool bound_waits;                        /* or, before that, waits for work                           */
     int64_t n_simulated;                     /* programs                                                  */
     int n_cores;                             /* that were searched; 0: the machine has none, or one       */
-    const int64_t *alone;                    /* per core: cycles of the best plan on it alone; 0: there is none */
-    int64_t equal; /* cycles of the same groups in equal parts on all cores; 0: not known */
-    double space;  /* mappings of a small space that was listed, none of which is better; 0: not known */
+    const int64_t *alone; /* per core: cycles of the best plan on it alone; 0: there is none; -n: none was looked
+                                                for, since it takes n at least and better was known */
+    int64_t equal;        /* cycles of the same groups in equal parts on all cores; 0: not known */
+    double space;         /* mappings of a small space that was listed, none of which is better; 0: not known */
 } tw_group_search;
 #define TW_GROUP_SEARCH_INIT TW_SIZED(tw_group_search)
 /* Tables are made in the context. TW_ERR_INPUT, without a message, when the plan is not in groups, or they were given. */

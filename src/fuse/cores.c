@@ -4,6 +4,7 @@
 #include "core/adopt.h"
 #include "core/deadline.h"
 #include "fuse/hunt.h"
+#include "fuse/least.h"
 #include "fuse/order.h"
 #include "fuse/stages.h"
 #include "mapping/groups.h"
@@ -54,6 +55,7 @@ static tw_status widen_mapping(const tw_cores_hunt *h, const tw_core_machine *c,
     return TW_OK;
 }
 
+/* Of core number n_cores: of all of them together. */
 static tw_status plan_alone(tw_cores_hunt *h, int c)
 {
     const tw_core_machine *k = &h->core[c];
@@ -63,8 +65,6 @@ static tw_status plan_alone(tw_cores_hunt *h, int c)
     request.machine = &k->machine;
     request.apart = NULL;
     request.alone = NULL;
-    if (k->kind < c) h->out->alone[c] = h->out->alone[k->kind];
-    if (k->kind < c || k->machine.platform->n_views == 0) return TW_OK;
     tw_status status = tw_fuse_find(&request, &(tw_work){h->arena, h->scratch, h->diag}, &found);
     if (status == TW_INFEASIBLE) return TW_OK;
     TW_TRY(status);
@@ -73,6 +73,50 @@ static tw_status plan_alone(tw_cores_hunt *h, int c)
     if (c < h->platform->n_cores) h->out->alone[c] = found.cycles;
     TW_TRY(widen_mapping(h, k, &found.mapping));
     return tw_hunt_offer(h, &found.mapping, &better);
+}
+
+/* Cores to plan alone, one of each kind: those first of which less is known to be needed. */
+typedef struct turns {
+    int n, *core;
+    int64_t *least; /* cycles that each takes in any case, 0: not known */
+} turns;
+
+static tw_status list_turns(const tw_cores_hunt *h, turns *out)
+{
+    *out = (turns){0};
+    TW_ALLOC(h->scratch, out->core, h->platform->n_cores);
+    TW_ALLOC(h->scratch, out->least, h->platform->n_cores);
+    for (int c = 0; c < h->platform->n_cores; c++) {
+        const tw_core_machine *k = &h->core[c];
+        tw_least least = {0};
+        int at = out->n;
+        if (k->kind < c || k->machine.platform->n_views == 0) continue;
+        TW_TRY(tw_least_of(h->asked->model, &k->machine, h->scratch, &least));
+        for (; at > 0 && out->least[at - 1] > least.cycles; at--) {
+            out->core[at] = out->core[at - 1];
+            out->least[at] = out->least[at - 1];
+        }
+        out->core[at] = c;
+        out->least[at] = least.cycles;
+        out->n++;
+    }
+    return TW_OK;
+}
+
+/* Each kind of core alone, unless it takes longer in any case than what was found before. */
+static tw_status plan_each_alone(tw_cores_hunt *h)
+{
+    turns t;
+    TW_TRY(list_turns(h, &t));
+    for (int i = 0; i < t.n; i++) {
+        const tw_hunt_figures least = {t.least[i], 0, 0}, best = {h->best->cycles, h->best->energy_fj, 0};
+        if (h->best->mapping.n_groups > 0 && tw_hunt_price(h, &least) >= tw_hunt_price(h, &best))
+            h->out->alone[t.core[i]] = -t.least[i];
+        else
+            TW_TRY(plan_alone(h, t.core[i]));
+    }
+    for (int c = 0; c < h->platform->n_cores; c++) h->out->alone[c] = h->out->alone[h->core[c].kind];
+    return TW_OK;
 }
 
 /* ---- other ways to run a segment ---- */
@@ -107,7 +151,7 @@ static tw_status improve_segment(tw_cores_hunt *h, const tw_segment *segment, in
     TW_ALLOC(h->scratch, alone, h->platform->n_cores);
     TW_TRY(tw_split_rank(h, segment, rank, alone, &n));
     for (int i = 0; i < n && !tw_hunt_is_over(h); i++) {
-        if (!is_worth_alone(h, rank, n, i)) continue;
+        if (rank[i].least > 0 || !is_worth_alone(h, rank, n, i)) continue;
         tw_hunt_split one = {.segment = *segment, .n = 1, .part = &rank[i]};
         TW_TRY(tw_split_offer(h, first, *last, &one, &better));
         if (better) *last = first + 1;
@@ -483,6 +527,7 @@ static tw_status compare_equal(tw_cores_hunt *h)
     tw_mapping mapping = {0};
     tw_hunt_figures m;
     bool can;
+    h->compares = true;
     TW_ALLOC(h->arena, group, TW_MAX_GROUPS);
     for (int g = 0; g < best->n_groups; g++) {
         const tw_segment segment = segment_of(h, &best->group[g]);
@@ -519,8 +564,8 @@ static tw_status search(tw_cores_hunt *h)
     TW_ALLOC(h->arena, h->out->alone, n);
     TW_TRY(tw_readers_of(h->asked->model, h->arena, &h->readers));
     TW_TRY(tw_core_machines_of(h->asked->machine, h->arena, h->scratch, &h->core));
-    for (int c = 0; c <= n; c++)
-        if (c < n || !is_one_core(h)) TW_TRY(plan_alone(h, c));
+    TW_TRY(plan_each_alone(h));
+    if (!is_one_core(h)) TW_TRY(plan_alone(h, n));
     if (h->best->mapping.n_groups == 0) return TW_INFEASIBLE;
     h->out->n_commands = 0;
     h->pairs = n > TW_FEW_CORES;
@@ -561,8 +606,8 @@ static void take_better(const tw_fuse_request *asked, const tw_cores_found *othe
     const tw_fused *a = &other->best, *b = &out->best;
     int n_simulated = a->n_simulated + b->n_simulated;
     for (int c = 0; c < asked->machine->platform->n_cores; c++)
-        if (out->alone[c] == 0 || (other->alone[c] > 0 && other->alone[c] < out->alone[c]))
-            out->alone[c] = other->alone[c];
+        if (out->alone[c] <= 0 || (other->alone[c] > 0 && other->alone[c] < out->alone[c]))
+            if (other->alone[c] != 0) out->alone[c] = other->alone[c];
     if (asked->by.price(asked->by.user, (double)a->cycles, (double)a->energy_fj) <
         asked->by.price(asked->by.user, (double)b->cycles, (double)b->energy_fj)) {
         out->best = *a;

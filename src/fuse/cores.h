@@ -15,7 +15,9 @@
 
 typedef struct tw_cores_found {
     tw_fused best;
-    int64_t *alone;     /* per core: cycles of the best mapping of groups on it alone; 0: there is none          */
+    int64_t *
+        alone; /* per core: cycles of the best mapping of groups on it alone; 0: there is none; -n: none was looked for,
+                       since it takes n at least and better was known */
     int64_t equal;      /* cycles with the same groups, each split in equal parts over all cores; 0: it cannot be */
     int64_t n_commands; /* that were simulated */
 } tw_cores_found;

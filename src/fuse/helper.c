@@ -99,9 +99,11 @@ tw_status tw_helper_post(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt
 {
     tw_helper *x = h->helper;
     job *j;
+    bool settled;
     if (!x) return TW_OK;
+    TW_TRY(tw_part_is_settled(h, s, p, &settled));
+    if (settled) return TW_OK;
     const tw_tiled key = tw_tiled_key(h, s, p);
-    if (tw_tiled_find(h, &key)) return TW_OK;
     TW_ALLOC(h->arena, j, 1);
     *j = (job){.key = key, .split = *s, .part = *p, .first = first};
     j->split.part = NULL;

@@ -19,6 +19,7 @@ typedef struct tw_hunt_part {
     tw_span span[TW_SPLIT_LOOPS]; /* of each loop of the split */
     tw_group_map group;           /* in numbers of the machine of its kind, and of the segment */
     int64_t cycles;               /* alone */
+    int64_t least; /* of one that was left out since that is too long: cycles that its core computes at least */
     tw_group_map coarse; /* the same with the fewest commands: what it loads can come early, where there is room */
     int64_t n_commands;
 } tw_hunt_part;
@@ -46,6 +47,8 @@ typedef struct tw_tiled {
     int kind, first, n, loop[TW_SPLIT_LOOPS]; /* -1: whole */
     int64_t len[TW_SPLIT_LOOPS];
     bool at_start[TW_SPLIT_LOOPS], at_end[TW_SPLIT_LOOPS];
+    int64_t least; /* cycles that the core computes in any case; 0: not known */
+    bool tiled;    /* what follows is known */
     tw_group_map group, coarse;
     int64_t cycles;
 } tw_tiled;
@@ -64,6 +67,7 @@ typedef struct tw_cores_hunt {
     tw_diag *diag;
     bool pairs;        /* splits along two loops are tried       */
     bool few;          /* splits over all cores alone are         */
+    bool compares;     /* what cannot be better is wanted, too    */
     tw_helper *helper; /* a second thread; NULL: there is one only */
     tw_diag own_diag;  /* a helper's                               */
 } tw_cores_hunt;
@@ -89,16 +93,18 @@ int tw_hunt_groups_on(const tw_cores_hunt *h, int c);
 /* The best tilings of the segment, or of a part of it, on a machine, by their own price. In the scratch arena. */
 TW_NODISCARD tw_status tw_part_tilings(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p,
                                        const tw_machine *machine, tw_drive **out);
-/* The best tiling of a part on its core; `cycles` stays 0 when there is none. */
+/* The best tiling of a part on its core; `cycles` stays 0 when there is none, or when the core would compute for longer than the best mapping takes. */
 TW_NODISCARD tw_status tw_part_tile(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p);
 /* The same of a part of which nothing is known; nothing is kept. */
 TW_NODISCARD tw_status tw_part_tile_new(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p);
 /* Tiles those parts of a split that are not known yet: tw_part_tile then finds them. */
 TW_NODISCARD tw_status tw_parts_tile(tw_cores_hunt *h, const tw_hunt_split *s);
-/* What parts of a split are alike by; and what is known of parts like it, NULL: nothing. */
+/* Whether tw_part_tile knows the part by now, without tiling it. */
+TW_NODISCARD tw_status tw_part_is_settled(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p,
+                                          bool *settled);
+/* What parts of a split are alike by. */
 tw_tiled tw_tiled_key(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p);
 bool tw_tiled_is_like(const tw_tiled *a, const tw_tiled *b);
-const tw_tiled *tw_tiled_find(tw_cores_hunt *h, const tw_tiled *key);
 /* The group of a part in numbers of the whole platform. */
 TW_NODISCARD tw_status tw_part_place(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p,
                                      tw_group_map *out);
@@ -126,7 +132,7 @@ TW_NODISCARD tw_status tw_split_price(tw_cores_hunt *h, tw_hunt_split *s, bool *
 bool tw_split_share(tw_hunt_split *s, const double *weight);
 TW_NODISCARD tw_status tw_split_copy(const tw_cores_hunt *h, const tw_hunt_split *from, tw_hunt_split *to);
 TW_NODISCARD tw_status tw_split_keep(const tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_split *best);
-/* The cores that can run the segment, the fastest first; how many. `alone` are their cycles for all of it. */
+/* The cores that can run the segment, the fastest first; how many. `alone` are their cycles for all of it; of those that cannot be better, at least. */
 TW_NODISCARD tw_status tw_split_rank(tw_cores_hunt *h, const tw_segment *segment, tw_hunt_part *rank,
                                      int64_t *alone, int *n);
 /* The first n of the ranking, in the order of the machine. */

@@ -327,9 +327,11 @@ static int64_t cycles_of(const counter *c, int e)
     return busy / tw_max(1, engine->count);
 }
 
-static tw_status count_all(counter *c, tw_least *out)
+/* What is executed and moved; *known is false when there is no bound. */
+static tw_status count_ops(counter *c, bool *known)
 {
     const tw_model *model = c->model;
+    *known = false;
     TW_ALLOC(c->scratch, c->view, model->n_ops);
     TW_ALLOC(c->scratch, c->at, model->n_ops);
     TW_ALLOC(c->scratch, c->need, model->n_tensors);
@@ -342,7 +344,16 @@ static tw_status count_all(counter *c, tw_least *out)
         c->view[i] = &c->platform->view[v];
         TW_TRY(count_op(c, i));
     }
-    if (c->given_up) return TW_OK;
+    *known = !c->given_up;
+    return TW_OK;
+}
+
+static tw_status count_all(counter *c, tw_least *out)
+{
+    const tw_model *model = c->model;
+    bool known;
+    TW_TRY(count_ops(c, &known));
+    if (!known) return TW_OK;
     count_inputs(c);
     for (int e = 0; e < c->platform->n_engines; e++) {
         int64_t cycles = cycles_of(c, e);
@@ -361,6 +372,19 @@ tw_status tw_least_of(const tw_model *model, const tw_machine *machine, tw_arena
     tw_arena_mark mark = tw_arena_save(scratch);
     *out = (tw_least){.engine = -1, .points = out->points};
     tw_status status = count_all(&c, out);
+    tw_arena_rewind(scratch, mark);
+    return status;
+}
+
+tw_status tw_least_work_of(const tw_model *model, const tw_machine *machine, tw_arena *scratch, int64_t *cycles)
+{
+    counter c = {.model = model, .platform = machine->platform, .scratch = scratch};
+    tw_arena_mark mark = tw_arena_save(scratch);
+    bool known;
+    *cycles = 0;
+    tw_status status = count_ops(&c, &known);
+    for (int e = 0; e < c.platform->n_engines && status == TW_OK && known; e++)
+        *cycles = tw_max(*cycles, c.worked[e] / tw_max(1, c.platform->engine[e].is.count));
     tw_arena_rewind(scratch, mark);
     return status;
 }

@@ -25,6 +25,9 @@ typedef struct tw_least {
 
 TW_NODISCARD tw_status tw_least_of(const tw_model *model, const tw_machine *machine, tw_arena *scratch,
                                    tw_least *out);
+/* Cycles that the compute engine which is busy longest executes at least, wherever inputs are and outputs go; 0: not known. */
+TW_NODISCARD tw_status tw_least_work_of(const tw_model *model, const tw_machine *machine, tw_arena *scratch,
+                                        int64_t *cycles);
 /* Cycles that the compute engine of a view is busy at least with so many points of the operator, over all of its units. */
 int64_t tw_least_cycles(const tw_platform_view *view, const tw_op *op, int64_t points);
 /* Whether a loop walks two axes of the operand: then what is read is no product of positions. */

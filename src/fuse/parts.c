@@ -3,6 +3,7 @@
  * What is planned on the machine of one core (kinds.h) is good for all cores of its kind. Tilings of a part are those of a model of its operators alone, in which the driver's loop is as long as the part. */
 #include "core/deadline.h"
 #include "fuse/hunt.h"
+#include "fuse/least.h"
 #include "mapping/groups.h"
 #include "sim/joint.h"
 
@@ -79,20 +80,47 @@ int tw_hunt_groups_on(const tw_cores_hunt *h, int c)
 
 /* ---- parts ---- */
 
-/* The segment as a model of its own, with the driver's loops as long as those of the part. */
-static tw_status cut_out(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, tw_segment *out)
+/* The loop begins where the span does, and is as long. */
+static void narrow_loop(tw_op *op, int loop, tw_span span)
+{
+    op->loop[loop].extent = tw_span_len(span);
+    for (int o = 0; o < op->n_operands; o++)
+        for (int a = 0; a < op->operand[o].n_axes; a++) {
+            tw_axis *axis = &op->operand[o].axis[a];
+            for (int t = 0; t < axis->n_terms; t++)
+                if (axis->term[t].loop == loop) axis->offset += span.lo * axis->term[t].coef;
+        }
+}
+
+/* The segment as a model of its own, with the driver's loops as long as those of the part; `there`: and where the part is, by which it reads more or less padding. */
+static tw_status cut_out(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, bool there,
+                         tw_segment *out)
 {
     tw_model *own;
     tw_op *op;
     TW_ALLOC(h->bench, own, 1);
     TW_ALLOC(h->bench, op, s->segment.n);
     memcpy(op, &h->asked->model->op[s->segment.first], (size_t)s->segment.n * sizeof *op);
-    for (int l = 0; l < s->n_loops; l++) op[s->segment.n - 1].loop[s->loop[l]].extent = tw_span_len(p->span[l]);
+    for (int l = 0; l < s->n_loops; l++) {
+        const tw_span as_long = {0, tw_span_len(p->span[l])};
+        narrow_loop(&op[s->segment.n - 1], s->loop[l], there ? p->span[l] : as_long);
+    }
     *own = *h->asked->model;
     own->n_ops = s->segment.n;
     own->op = op;
     *out = (tw_segment){own, 0, s->segment.n};
     return TW_OK;
+}
+
+/* Cycles that the part's core computes at least. */
+static tw_status bound_part(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, int64_t *least)
+{
+    tw_arena_mark mark = tw_arena_save(h->bench);
+    tw_segment segment;
+    tw_status status = cut_out(h, s, p, true, &segment);
+    if (status == TW_OK) status = tw_least_work_of(segment.model, &h->core[p->core].machine, h->scratch, least);
+    tw_arena_rewind(h->bench, mark);
+    return status;
 }
 
 static void name_parts(const tw_hunt_split *s, const tw_hunt_part *p, tw_group_map *out)
@@ -191,7 +219,7 @@ tw_status tw_part_tilings(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hun
     tw_tiler *tiler;
     TW_ALLOC(h->scratch, drive, 1);
     TW_ALLOC(h->scratch, facts, 1);
-    TW_TRY(cut_out(h, s, p, &segment));
+    TW_TRY(cut_out(h, s, p, false, &segment));
     TW_TRY(tw_frame_facts_of(segment.model, machine, h->scratch, facts));
     TW_TRY(tw_frame_of(facts, &segment, h->scratch, &drive->frame[segment.n - 1]));
     TW_TRY(open_lists(h, &segment, drive));
@@ -243,32 +271,35 @@ tw_tiled tw_tiled_key(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_h
     return key;
 }
 
-/* What is known of parts like it; NULL: nothing. */
-const tw_tiled *tw_tiled_find(tw_cores_hunt *h, const tw_tiled *key)
+/* What is known of parts like this one: at first the least that they take. */
+static tw_status find_tiled(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, tw_tiled **out)
 {
-    const tw_tiled *is = *bucket_of(h, key);
-    while (is && !tw_tiled_is_like(is, key)) is = is->next;
-    return is;
-}
-
-static tw_status keep_tiled(tw_cores_hunt *h, const tw_tiled *key, const tw_hunt_part *p)
-{
-    tw_tiled *is, **bucket = bucket_of(h, key);
+    const tw_tiled key = tw_tiled_key(h, s, p);
+    tw_tiled *is, **bucket = bucket_of(h, &key);
+    for (is = *bucket; is && !tw_tiled_is_like(is, &key);) is = is->next;
+    *out = is;
+    if (is) return TW_OK;
     TW_ALLOC(h->arena, is, 1);
-    *is = *key;
-    is->group = p->group;
-    is->coarse = p->coarse;
-    is->cycles = p->cycles;
+    *is = key;
+    TW_TRY(bound_part(h, s, p, &is->least));
     is->next = *bucket;
-    *bucket = is;
+    *out = *bucket = is;
     return TW_OK;
 }
 
-static void take_tiled(const tw_tiled *is, tw_hunt_part *p)
+/* Whether no mapping with such a part is better than the best one so far, since its core computes for longer. */
+static bool is_hopeless(const tw_cores_hunt *h, const tw_tiled *is)
 {
-    p->group = is->group;
-    p->coarse = is->coarse;
-    p->cycles = is->cycles;
+    const tw_hunt_figures least = {is->least, 0, 0}, best = {h->best->cycles, h->best->energy_fj, 0};
+    return !h->compares && h->best->mapping.n_groups > 0 && tw_hunt_price(h, &least) >= tw_hunt_price(h, &best);
+}
+
+tw_status tw_part_is_settled(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, bool *settled)
+{
+    tw_tiled *is;
+    TW_TRY(find_tiled(h, s, p, &is));
+    *settled = is->tiled || is_hopeless(h, is);
+    return TW_OK;
 }
 
 /* The tiling itself, which nobody knows yet. */
@@ -282,46 +313,61 @@ tw_status tw_part_tile_new(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_par
     return status == TW_INFEASIBLE ? TW_OK : status;
 }
 
-/* The best tiling of a part on its core; `cycles` stays 0 when there is none. */
+/* Tiles parts like this one, unless the helper has. */
+static tw_status tile(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p, tw_tiled *is)
+{
+    bool done;
+    TW_TRY(tw_helper_take(h, is, p, &done));
+    if (!done) TW_TRY(tw_part_tile_new(h, s, p));
+    is->group = p->group;
+    is->coarse = p->coarse;
+    is->cycles = p->cycles;
+    is->tiled = true;
+    return TW_OK;
+}
+
 tw_status tw_part_tile(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p)
 {
-    const tw_tiled key = tw_tiled_key(h, s, p), *is = tw_tiled_find(h, &key);
-    if (!is) {
-        bool done;
-        TW_TRY(tw_helper_take(h, &key, p, &done));
-        if (!done) TW_TRY(tw_part_tile_new(h, s, p));
-        TW_TRY(keep_tiled(h, &key, p));
-        is = tw_tiled_find(h, &key);
-    }
-    take_tiled(is, p);
+    tw_tiled *is;
+    TW_TRY(find_tiled(h, s, p, &is));
+    p->cycles = 0;
+    p->least = !is->tiled && is_hopeless(h, is) ? is->least : 0;
+    if (p->least > 0) return TW_OK;
+    if (!is->tiled) TW_TRY(tile(h, s, p, is));
+    p->group = is->group;
+    p->coarse = is->coarse;
+    p->cycles = is->cycles;
     return TW_OK;
 }
 
 /* ---- several parts at once ---- */
 
-/* Whether the part is not known yet, and is none of those before it. */
-static bool is_new(tw_cores_hunt *h, const tw_hunt_split *s, int i)
+/* Whether the part is to be tiled, and is like none of those before it. */
+static tw_status is_new(tw_cores_hunt *h, const tw_hunt_split *s, int i, bool *new)
 {
     const tw_tiled key = tw_tiled_key(h, s, &s->part[i]);
-    if (tw_tiled_find(h, &key)) return false;
-    for (int k = 0; k < i; k++) {
+    TW_TRY(tw_part_is_settled(h, s, &s->part[i], new));
+    *new = !*new;
+    for (int k = 0; k < i && *new; k++) {
         const tw_tiled other = tw_tiled_key(h, s, &s->part[k]);
-        if (tw_tiled_is_like(&other, &key)) return false;
+        *new = !tw_tiled_is_like(&other, &key);
     }
-    return true;
+    return TW_OK;
 }
 
 tw_status tw_parts_tile(tw_cores_hunt *h, const tw_hunt_split *s)
 {
     int n = 0;
+    bool new;
     for (int i = 0; i < s->n && n < TW_FEW_CORES; i++) {
-        if (!is_new(h, s, i)) continue;
-        if (n++ > 0) TW_TRY(tw_helper_post(h, s, &s->part[i], true));
+        TW_TRY(is_new(h, s, i, &new));
+        if (new &&n++ > 0) TW_TRY(tw_helper_post(h, s, &s->part[i], true));
     }
     if (n < 2) return TW_OK; /* where it is needed */
     for (int i = 0, k = 0; i < s->n && k < n; i++) {
         tw_hunt_part p = s->part[i];
-        if (!is_new(h, s, i)) continue;
+        TW_TRY(is_new(h, s, i, &new));
+        if (!new) continue;
         TW_TRY(tw_part_tile(h, s, &p));
         k++;
     }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { ROUNDS = 4, MOST_PASSES = 4 };
+enum { ROUNDS = 4, MOST_PASSES = 8 };
 
 /* ---- splits ---- */
 
@@ -92,9 +92,10 @@ static tw_status balance(tw_cores_hunt *h, tw_hunt_split *s, const int64_t *alon
     return TW_OK;
 }
 
-/* Whether a core comes before another: it is faster or, of equals, runs fewer groups. */
+/* Whether a core comes before another: it was not too slow to be tried, is faster or, of equals, runs fewer groups. */
 static bool is_before(const tw_cores_hunt *h, const tw_hunt_part *a, int load, const tw_hunt_part *b)
 {
+    if ((a->least > 0) != (b->least > 0)) return a->least == 0;
     return a->cycles != b->cycles ? a->cycles < b->cycles : load < tw_hunt_groups_on(h, b->core);
 }
 
@@ -106,6 +107,7 @@ tw_status tw_split_rank(tw_cores_hunt *h, const tw_segment *segment, tw_hunt_par
     for (int c = 0; c < h->platform->n_cores; c++) {
         tw_hunt_part p = {.core = c};
         if (h->core[c].machine.platform->n_views > 0) TW_TRY(tw_part_tile(h, &whole, &p));
+        if (p.least > 0) p.cycles = p.least; /* too long for all of it; perhaps not for a share */
         alone[c] = p.cycles;
         if (p.cycles == 0) continue;
         int at = (*n)++;
@@ -198,29 +200,39 @@ static tw_status split_pair(tw_cores_hunt *h, tw_hunt_split *s, const tw_hunt_pa
     return TW_OK;
 }
 
-/* The split with boundary i moved by so much, if that is better; `best` stays as it is otherwise. */
-static tw_status nudge(tw_cores_hunt *h, int i, int64_t by, tw_hunt_split *best)
+/* The split with a point less for one part and one more for another, those between them moved, if that is better than `best`. */
+static tw_status shift(tw_cores_hunt *h, const tw_hunt_split *from, int less, int more, tw_hunt_split *best)
 {
     tw_hunt_split s;
     bool can;
-    TW_TRY(tw_split_copy(h, best, &s));
-    s.part[i].span[0].hi += by;
-    s.part[i + 1].span[0].lo += by;
-    if (tw_span_len(s.part[i].span[0]) == 0 || tw_span_len(s.part[i + 1].span[0]) == 0) return TW_OK;
+    if (more < 0 || more >= from->n || more == less || tw_span_len(from->part[less].span[0]) < 2) return TW_OK;
+    TW_TRY(tw_split_copy(h, from, &s));
+    int first = (int)tw_min(less, more), last = (int)tw_max(less, more), by = less < more ? -1 : 1;
+    for (int i = first; i < last; i++) {
+        s.part[i].span[0].hi += by;
+        s.part[i + 1].span[0].lo += by;
+    }
     TW_TRY(tw_split_price(h, &s, &can));
     return can ? tw_split_keep(h, &s, best) : TW_OK;
 }
 
-/* Boundaries move by a point as long as that helps. */
+/* The slowest part gives a point to its neighbours or to the fastest part, as long as that helps. */
 tw_status tw_split_refine(tw_cores_hunt *h, tw_hunt_split *best)
 {
     double before = 0;
     for (int pass = 0; pass < MOST_PASSES && best->n_loops == 1 && best->n <= TW_FEW_CORES &&
                        best->price != before && !tw_hunt_is_over(h);
          pass++) {
+        const tw_hunt_split from = *best;
+        int slowest = 0, fastest = 0;
         before = best->price;
-        for (int i = 0; i + 1 < best->n; i++)
-            for (int64_t by = -1; by <= 1; by += 2) TW_TRY(nudge(h, i, by, best));
+        for (int i = 1; i < from.n; i++) {
+            if (from.part[i].cycles > from.part[slowest].cycles) slowest = i;
+            if (from.part[i].cycles < from.part[fastest].cycles) fastest = i;
+        }
+        TW_TRY(shift(h, &from, slowest, slowest - 1, best));
+        TW_TRY(shift(h, &from, slowest, slowest + 1, best));
+        if (fastest < slowest - 1 || fastest > slowest + 1) TW_TRY(shift(h, &from, slowest, fastest, best));
     }
     return TW_OK;
 }

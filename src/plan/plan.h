@@ -69,7 +69,8 @@ typedef struct tw_joint_search {
     int64_t n_simulated;        /* programs of groups                                                     */
     double seconds;             /* of the search for groups                                               */
     int n_cores;                /* that were searched; 0: the machine has none, or one                    */
-    const int64_t *alone;       /* per core: cycles of the best plan on it alone; 0: there is none        */
+    const int64_t *alone;       /* per core: cycles of the best plan on it alone; 0: there is none; -n: none was
+                                   looked for, since it takes n at least and better was known          */
     int64_t equal;              /* cycles of the same groups in equal parts on all cores; 0: not known    */
     double space; /* mappings of a small space, none of which is better (fuse/exact.h); 0: not known   */
 } tw_joint_search;

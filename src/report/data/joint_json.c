@@ -167,6 +167,10 @@ static void write_search(const tw_plan *plan, tw_json *j)
         for (int c = 0; c < s->n_cores; c++)
             tw_json_key_int_or_null(j, plan->joint->program->platform->core[c].name, s->alone[c], s->alone[c] > 0);
         tw_json_close(j);
+        tw_json_key_open(j, "alone_cycles_at_least", '{');
+        for (int c = 0; c < s->n_cores; c++)
+            if (s->alone[c] < 0) tw_json_key_int(j, plan->joint->program->platform->core[c].name, -s->alone[c]);
+        tw_json_close(j);
         tw_json_key_int_or_null(j, "equal_cycles", s->equal, s->equal > 0);
         tw_json_key(j, "proven_mappings");
         if (s->space > 0)

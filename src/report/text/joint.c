@@ -14,6 +14,7 @@
 #include "write/number.h"
 #include "write/table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <stdio.h>
@@ -128,7 +129,7 @@ static bool is_again(const tw_joint_search *s, int core)
     return false;
 }
 
-/* "a alone 20, b alone 30, c alone not"; of more than eight cores, those that take as long are told together, and so many different times. */
+/* "a alone 20, b alone at least 30, c alone not"; of more than eight cores, those that take as long are told together, and so many different times. */
 static int tell_alone(const tw_platform *platform, const tw_joint_search *s, char *text, size_t size)
 {
     enum { MOST = 8 };
@@ -144,7 +145,8 @@ static int tell_alone(const tw_platform *platform, const tw_joint_search *s, cha
         for (int k = c + 1; k < s->n_cores && many; k++) alike += s->alone[k] == s->alone[c];
         n += snprintf(text + n, size - (size_t)n, "%s%.40s", told++ ? ", " : "", platform->core[c].name);
         if (alike > 0) n += snprintf(text + n, size - (size_t)n, " and %d more, each", alike);
-        n += snprintf(text + n, size - (size_t)n, " alone %s", s->alone[c] > 0 ? TW_GROUPED(s->alone[c]) : "not");
+        n += snprintf(text + n, size - (size_t)n, " alone %s%s", s->alone[c] < 0 ? "at least " : "",
+                      s->alone[c] != 0 ? TW_GROUPED(llabs(s->alone[c])) : "not");
     }
     if (more > 0) n += snprintf(text + n, size - (size_t)n, ", and %d other times", more);
     return n;

@@ -12,6 +12,7 @@
 #include "write/table.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Steps that are in groups of several, and how many groups these are. */
@@ -70,6 +71,13 @@ void tw_network_gain_print(const tw_network_plan *plan, tw_line *line)
 
 /* ---- cores ---- */
 
+/* What programs take on a core alone: what is known of both, or what they take at least; 0: one of them cannot be. */
+static int64_t add_alone(int64_t a, int64_t b)
+{
+    if (a == 0 || b == 0) return 0;
+    return a > 0 && b > 0 ? a + b : -(llabs(a) + llabs(b));
+}
+
 /* What all programs take on each core alone, one after the other, and in equal parts; false: there is one core, or no program to tell it. */
 static bool add_up(const tw_network_plan *plan, tw_arena *arena, tw_joint_search *sum, const tw_platform **platform)
 {
@@ -82,10 +90,7 @@ static bool add_up(const tw_network_plan *plan, tw_arena *arena, tw_joint_search
         bool first = !alone;
         if (first) alone = TW_NEW(arena, int64_t, s->n_cores);
         if (!alone) return false;
-        for (int c = 0; c < s->n_cores; c++) {
-            bool known = s->alone[c] > 0 && (first || alone[c] > 0);
-            alone[c] = known ? (first ? 0 : alone[c]) + s->alone[c] : 0;
-        }
+        for (int c = 0; c < s->n_cores; c++) alone[c] = first ? s->alone[c] : add_alone(alone[c], s->alone[c]);
         sum->equal = s->equal > 0 && (first || sum->equal > 0) ? sum->equal + s->equal : 0;
         sum->n_cores = s->n_cores;
         *platform = plan->part[i].plan->joint->program->platform;
