@@ -566,6 +566,7 @@ static tw_status search(tw_cores_hunt *h)
     TW_TRY(tw_core_machines_of(h->asked->machine, h->arena, h->scratch, &h->core));
     TW_TRY(plan_each_alone(h));
     if (!is_one_core(h)) TW_TRY(plan_alone(h, n));
+    if (h->best->mapping.n_groups == 0) TW_TRY(tw_path_offer(h)); /* what one core cannot run, another may */
     if (h->best->mapping.n_groups == 0) return TW_INFEASIBLE;
     h->out->n_commands = 0;
     h->pairs = n > TW_FEW_CORES;

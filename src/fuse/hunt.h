@@ -156,6 +156,6 @@ bool tw_hunt_are_parts(const tw_group_map *a, const tw_group_map *b);
 
 /* ---- paths.c ---- */
 
-/* Offers all operators in segments, each split over all cores or on one, one behind the other. */
+/* Offers all operators in segments, each split over all cores or on one, one behind the other; short segments, where nothing is known yet. */
 TW_NODISCARD tw_status tw_path_offer(tw_cores_hunt *h);
 #endif

@@ -6,12 +6,13 @@
  * A split is known by what its slowest part takes alone, which all parts side by side do not go below: splits are simulated in that order, until the next one cannot
  * be better. So their number does not grow with that of the cores. By itself a segment waits for its weights, behind others these come early where there is room: each segment of the path is then
  * tried in its other ways, and with parts of fewer commands, beside all the others. */
+#include "core/deadline.h"
 #include "fuse/hunt.h"
 
 #include <string.h>
 
 static const int64_t few_commands = 1000000, many_commands = 3000000; /* that segments may take by themselves */
-enum { MOST_FORMS = 24, MOST_OPS = 8, MOST_WAYS = 3, MOST_PASSES = 2, FEWER = 4 };
+enum { MOST_FORMS = 24, MOST_OPS = 8, FIRST_OPS = 2, MOST_WAYS = 3, MOST_PASSES = 2, FEWER = 4 };
 
 /* ---- segments ---- */
 
@@ -224,21 +225,22 @@ static bool is_on_path(const tw_cores_hunt *h, const prefix *at)
     return h->best->mapping.n_residents == 0;
 }
 
-/* Whether segments up to operator i took more commands than their share: they are so long, then, that other ways to search are better. */
+/* Whether segments up to operator i took more commands than their share: they are so long, then, that other ways to search are better, if there are any. */
 static bool is_too_long(const tw_cores_hunt *h, int i, int n)
 {
+    if (h->best->mapping.n_groups == 0) return tw_deadline_is_over(h->diag->deadline);
     int64_t most = h->platform->n_cores > TW_FEW_CORES ? many_commands : few_commands;
     return h->out->n_commands > most / 8 + most * i / n || tw_hunt_is_over(h);
 }
 
 tw_status tw_path_offer(tw_cores_hunt *h)
 {
-    int n = h->asked->model->n_ops;
+    int n = h->asked->model->n_ops, most = h->best->mapping.n_groups > 0 ? MOST_OPS : FIRST_OPS;
     prefix *at;
     TW_ALLOC(h->arena, at, n + 1);
     at[0].known = true;
     for (int i = 0; i < n; i++)
-        for (int len = 1; len <= MOST_OPS && i + len <= n && at[i].known; len++) {
+        for (int len = 1; len <= most && i + len <= n && at[i].known; len++) {
             if (is_too_long(h, i, n)) return TW_OK;
             TW_TRY(reach(h, at, i, len));
         }

@@ -85,6 +85,13 @@ static tw_status find_groups(const tw_request *asked, const tw_plan *apart, cons
     return tw_cores_find(&request, work, found);
 }
 
+/* The price of what was found; INFINITY: nothing was. */
+static double price_of(const tw_pricing *by, const tw_fused *found)
+{
+    if (found->mapping.n_groups == 0) return INFINITY;
+    return by->price(by->user, (double)found->cycles, (double)found->energy_fj);
+}
+
 /* Where branches alternate: the small space of the operators in the order in which each stands behind what it reads, in which a branch can be one run. */
 static tw_status find_in_branches(const tw_fuse_request *given, const tw_work *work, tw_cores_found *found,
                                   tw_joint_search *search)
@@ -94,7 +101,7 @@ static tw_status find_in_branches(const tw_fuse_request *given, const tw_work *w
     int *order;
     bool same;
     tw_exact exact;
-    double known = given->by.price(given->by.user, (double)found->best.cycles, (double)found->best.energy_fj);
+    double known = price_of(&given->by, &found->best);
     TW_ALLOC(work->arena, model, 1);
     TW_TRY(tw_order_follow(given->model, work->arena, model, &order, &same));
     if (same) return TW_OK;
@@ -109,7 +116,7 @@ static tw_status find_in_branches(const tw_fuse_request *given, const tw_work *w
 /* What must be beaten: what was found, or the plan of another model that computes the same, if that is better. */
 static double known_price(const tw_pricing *by, const tw_cores_found *found, const tw_plan *given)
 {
-    double known = by->price(by->user, (double)found->best.cycles, (double)found->best.energy_fj);
+    double known = price_of(by, &found->best);
     return given ? fmin(known, by->price(by->user, (double)given->sum.cycles, (double)given->sum.energy_fj))
                  : known;
 }
@@ -123,7 +130,8 @@ static tw_status find_exactly(const tw_request *asked, const tw_pricing *by, con
         .model = asked->model, .machine = asked->machine, .by = *by, .is_attempt = given != NULL};
     double known = known_price(by, found, given);
     tw_exact exact;
-    if (search->measure == TW_CYCLES && found->best.cycles <= search->bound) return TW_OK;
+    bool any = found->best.mapping.n_groups > 0;
+    if (any && search->measure == TW_CYCLES && found->best.cycles <= search->bound) return TW_OK;
     TW_TRY(tw_exact_find(&request, known, work, &exact));
     search->space = exact.complete ? exact.n_mappings : 0;
     search->n_simulated += exact.n_tried;
@@ -143,12 +151,13 @@ static tw_status find(const tw_request *asked, const tw_plan *apart, const tw_pl
     *out = apart;
     tw_status status = find_groups(asked, apart, work, &found, &s);
     if (status == TW_INFEASIBLE && apart) return TW_OK;
-    TW_TRY(status);
+    if (status != TW_INFEASIBLE) TW_TRY(status); /* what the search does not find, the small space may have */
     TW_ALLOC(work->arena, mapping, 1);
     TW_ALLOC(work->arena, search, 1);
     TW_TRY(write_search(asked, &found, apart, work, search));
     search->measure = s.measure;
     TW_TRY(find_exactly(asked, &by, given, work, &found, search));
+    if (found.best.mapping.n_groups == 0) return TW_INFEASIBLE;
     if (apart && !tw_fused_is_better(&s, &found.best, &apart->sum)) return TW_OK;
     *mapping = found.best.mapping;
     search->seconds = tw_deadline_since(start);

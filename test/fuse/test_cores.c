@@ -391,3 +391,32 @@ TEST(larger_meshes_are_no_slower)
         tw_context_free(ctx);
     }
 }
+
+/* Core a, which is first, is too small for the convolutions, and core b adds nothing: no core runs everything, nor does the first engine that computes each operator. */
+TEST(what_no_core_runs_alone_is_planned_on_those_that_can)
+{
+    static const char machine[] =
+        "machine: halves\nunit: byte\ntiming: async\nmemories: [{name: dram, size: unlimited}]\n"
+        "ports: [{name: ddr, memory: dram, per_cycle: 8}]\ncores:\n"
+        "  - name: a\n    memories: [{name: m, size: 64}]\n    engines:\n"
+        "      - {name: dma, between: [dram, m], prefetch: all, cost: {latency: 1, per_cycle: 4}}\n"
+        "      - {name: mac, computes: [multiply-add, add], memory: m, cost: {array: {rows: 4}}}\n"
+        "  - name: b\n    memories: [{name: m, size: 4 KiB}]\n    engines:\n"
+        "      - {name: dma, between: [dram, m], prefetch: all, cost: {latency: 1, per_cycle: 4}}\n"
+        "      - {name: mac, computes: multiply-add, memory: m, cost: {array: {rows: 4}}}\n";
+    for (int n_ops = 2; n_ops <= 12; n_ops += 10) { /* in a small space, and beyond */
+        static draw d;
+        const tw_plan *plan;
+        tw_context *ctx = tw_context_new();
+        d = (draw){0};
+        add(d.workload, "workload: chain\nops:\n");
+        for (int i = 0; i < n_ops; i++)
+            add(d.workload,
+                "  - {name: o%d, op: %s, shape: [4, 6, 6], dtype: i8, out_dtype: i8, %sinputs: {ifm: t%d}, "
+                "output: t%d}\n",
+                i, i % 2 ? "add" : "conv", i % 2 ? "" : "accumulator: i32, out: 4, kernel: 5, pad: 2, ", i, i + 1);
+        CHECK_EQ(find_plan(ctx, &d, machine, 2, &plan), TW_OK);
+        CHECK(is_verified(ctx, plan));
+        tw_context_free(ctx);
+    }
+}

@@ -469,6 +469,7 @@ static tw_status find_plan(tw_context *ctx, const problem *p, int threads, const
     tw_search_options options = TW_SEARCH_OPTIONS_INIT;
     options.groups = true;
     options.n_threads = threads;
+    options.budget = 2000; /* of operators one by one, which search/brute is about */
     CHECK_EQ(tw_model_parse(ctx, "workload", p->workload, &model), TW_OK);
     CHECK_EQ(tw_machine_parse(ctx, "machine", p->machine, &machine), TW_OK);
     return tw_plan_search(ctx, model, machine, &options, out);
@@ -482,6 +483,8 @@ static void check_plan(const problem *p, int64_t least)
     tw_verify_options options = TW_VERIFY_OPTIONS_INIT;
     const tw_verdict *v;
     tw_status status = find_plan(ctx, p, 1, &plan);
+    if (status != TW_OK && least > 0)
+        fprintf(stderr, "%s%sno plan, by trying %d\n", p->machine, p->workload, (int)least);
     CHECK(status == TW_OK || least == 0);
     if (status == TW_OK) {
         CHECK(least == 0 || tw_plan_summary(plan)->cycles <= least);
