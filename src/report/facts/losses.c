@@ -513,21 +513,46 @@ static void join_parts(tw_losses *out, tw_loss *part)
     out->n = n;
 }
 
+/* Whether operator k of group g runs on the engine. */
+static bool runs_on(const tw_plan *plan, int g, int k, int engine)
+{
+    return plan->joint->program->nest[g].op[k].engine == engine && plan->joint->timeline.op[g][k].execs > 0;
+}
+
+/* How many operators run on the engine: with many cores, few of all. */
+static int count_runs(const tw_plan *plan, int engine)
+{
+    int n = 0;
+    for (int g = 0; g < plan->joint->program->n_nests; g++)
+        for (int k = 0; k < plan->joint->program->nest[g].n_ops; k++) n += runs_on(plan, g, k, engine);
+    return n;
+}
+
+/* For how many holds, for data or for credit, the engine waits. */
+static int count_waits(const tw_plan *plan, int engine)
+{
+    const tw_joint_timeline *t = &plan->joint->timeline;
+    int holds = plan->joint->program->n_holds, n = 0;
+    const int64_t *data = t->no_data + (int64_t)engine * holds, *credit = t->no_credit + (int64_t)engine * holds;
+    for (int s = 0; s < holds; s++) n += (data[s] > 0) + (credit[s] > 0);
+    return n;
+}
+
 tw_status tw_losses_of_engine(const tw_plan *plan, int engine, tw_arena *arena, bool *executes, tw_losses *out)
 {
     const tw_joint *program = plan->joint->program;
     const tw_joint_timeline *t = &plan->joint->timeline;
     const tw_idle *idle = &t->idle[engine];
-    int most = program->n_nests * TW_MAX_GROUP_OPS, n = 0;
+    int most = count_runs(plan, engine), n = 0;
     runs *r;
     int64_t *needed;
     ladder l = {.out = out};
-    TW_ALLOC(arena, r, most);
-    TW_ALLOC(arena, needed, most);
-    TW_ALLOC(arena, l.part, FEW_PARTS * (most + 1) + 2 * program->n_holds);
+    TW_ALLOC(arena, r, most + 1);
+    TW_ALLOC(arena, needed, most + 1);
+    TW_ALLOC(arena, l.part, FEW_PARTS * (most + 1) + count_waits(plan, engine));
     for (int g = 0; g < program->n_nests; g++)
         for (int k = 0; k < program->nest[g].n_ops; k++) {
-            if (program->nest[g].op[k].engine != engine || t->op[g][k].execs == 0) continue;
+            if (!runs_on(plan, g, k, engine)) continue;
             needed[n] = tw_min(plan->joint->timeline.op[g][k].macs, tw_group_points_once(plan, g, k));
             r[n++] = runs_of_nest(plan, g, k);
         }
