@@ -905,7 +905,8 @@ static tw_status check_touched(const tw_grouping *c, const tw_group_resident *is
 {
     for (int o = 0; o < c->model->n_ops; o++) {
         const tw_op *op = &c->model->op[o];
-        if (is_settled(c, o) || (tw_op_makes(op) != is->tensor && !tw_op_reads(op, is->tensor))) continue;
+        if (is_settled(c, o) || (tw_op_makes(op) != is->tensor && !tw_op_reads_alike(c->model, op, is->tensor)))
+            continue;
         return tw_diag_error(c->diag, is->loc,
                              "'%s' is resident, and '%s', which makes or reads it, is in no group with levels",
                              c->model->tensor[is->tensor].name, op->name);

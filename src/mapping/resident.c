@@ -110,6 +110,9 @@ static const tw_op *op_of(const judge *j, const tw_group_map *group, int i)
     return &j->c->model->op[group->op[i].op];
 }
 
+/* Whether a tensor is what is resident, in whatever shape. */
+static bool is_it(const judge *j, int tensor) { return tw_tensors_are_alike(j->c->model, tensor, j->is->tensor); }
+
 /* Whether the operand passes the memory. */
 static bool passes(const judge *j, const tw_group_op *op, int operand)
 {
@@ -158,7 +161,7 @@ static int count_readers(const judge *j, const tw_group_map *group)
     int n = 0;
     for (int i = 0; i < group->n_ops; i++)
         for (int o = 0; o < tw_op_output(op_of(j, group, i)); o++) {
-            if (op_of(j, group, i)->operand[o].tensor != j->is->tensor) continue;
+            if (!is_it(j, op_of(j, group, i)->operand[o].tensor)) continue;
             n++;
             if (passes(j, &group->op[i], o) || is_linked(j, &group->op[i], o)) continue;
             (void)tw_diag_error(
@@ -171,11 +174,19 @@ static int count_readers(const judge *j, const tw_group_map *group)
     return n;
 }
 
+/* What a group says of it in the memory; NULL: nothing. */
+static const tw_hold *find_hold(const judge *j, const tw_group_map *group)
+{
+    for (int h = 0; h < group->n_holds; h++)
+        if (group->hold[h].memory == j->is->memory && is_it(j, group->hold[h].tensor)) return &group->hold[h];
+    return NULL;
+}
+
 /* It is in no other way held there. */
 static tw_status check_holds(const judge *j)
 {
     for (int g = 0; g <= j->last; g++) {
-        const tw_hold *hold = tw_group_find_hold(&j->c->group[g], j->is->tensor, j->is->memory);
+        const tw_hold *hold = find_hold(j, &j->c->group[g]);
         if (hold)
             return tw_diag_error(
                 j->c->diag, hold->loc,
@@ -191,7 +202,7 @@ static tw_status check_loader(const judge *j, const tw_group_map *group)
     for (int i = 0; i < group->n_ops; i++)
         for (int o = 0; o < tw_op_output(op_of(j, group, i)); o++) {
             int memory[TW_MAX_MEMORIES];
-            if (op_of(j, group, i)->operand[o].tensor != j->is->tensor) continue;
+            if (!is_it(j, op_of(j, group, i)->operand[o].tensor)) continue;
             (void)tw_group_chain(j->c, group, i, o, memory);
             if (memory[0] != j->is->memory)
                 return tw_diag_error(
@@ -228,17 +239,40 @@ static tw_status check_crossing(const judge *j)
                          j->tensor);
 }
 
-/* Everybody sees it in the same shape. */
+/* The operator sees some of its bytes as something else. */
+static tw_status refuse_view(const judge *j, const tw_op *op)
+{
+    return tw_diag_error(j->c->diag, j->is->loc,
+                         "'%s' cannot be resident: '%s' sees a part of it as another tensor", j->tensor, op->name);
+}
+
+/* A group that makes or reads it sees it in one shape. */
+static tw_status check_shape(const judge *j, const tw_group_map *group)
+{
+    int seen = -1;
+    for (int i = 0; i < group->n_ops; i++)
+        for (int o = 0; o < op_of(j, group, i)->n_operands; o++) {
+            int tensor = op_of(j, group, i)->operand[o].tensor;
+            if (!is_it(j, tensor)) continue;
+            if (seen >= 0 && seen != tensor)
+                return tw_diag_error(j->c->diag, j->is->loc,
+                                     "'%s' cannot be resident: group '%s' sees it in several shapes", j->tensor,
+                                     group->name);
+            seen = tensor;
+        }
+    return TW_OK;
+}
+
+/* Everybody sees all of it, each group in one shape. */
 static tw_status check_views(const judge *j)
 {
     for (int i = 0; i < j->c->model->n_ops; i++)
         for (int o = 0; o < j->c->model->op[i].n_operands; o++) {
             int tensor = j->c->model->op[i].operand[o].tensor;
-            if (tensor != j->is->tensor && tw_tensors_share(j->c->model, tensor, j->is->tensor))
-                return tw_diag_error(j->c->diag, j->is->loc,
-                                     "'%s' cannot be resident: '%s' sees it in another shape", j->tensor,
-                                     j->c->model->op[i].name);
+            if (!is_it(j, tensor) && tw_tensors_share(j->c->model, tensor, j->is->tensor))
+                return refuse_view(j, &j->c->model->op[i]);
         }
+    for (int g = 0; g < j->c->n; g++) TW_TRY(check_shape(j, &j->c->group[g]));
     return TW_OK;
 }
 
@@ -248,12 +282,12 @@ static tw_status check_leaving(const judge *j)
     const tw_model *model = j->c->model;
     if (j->is->until == 0) return TW_OK;
     const tw_op *until = &model->op[j->is->until - 1];
-    if (!tw_op_reads(until, j->is->tensor))
+    if (!tw_op_reads_alike(model, until, j->is->tensor))
         return tw_diag_error(j->c->diag, j->is->loc, "'%s' leaves '%s' behind '%s', which does not read it",
                              j->tensor, j->memory, until->name);
     for (int g = j->last + 1; g < j->c->n; g++)
         for (int i = 0; i < j->c->group[g].n_ops; i++)
-            if (tw_op_reads(op_of(j, &j->c->group[g], i), j->is->tensor)) return TW_OK;
+            if (tw_op_reads_alike(model, op_of(j, &j->c->group[g], i), j->is->tensor)) return TW_OK;
     return tw_diag_error(j->c->diag, j->is->loc, "'%s' leaves '%s' behind '%s', and no group behind that reads it",
                          j->tensor, j->memory, until->name);
 }

@@ -37,6 +37,20 @@ bool tw_op_reads_bytes(const tw_model *model, const tw_op *op, int tensor)
     return false;
 }
 
+bool tw_tensors_are_alike(const tw_model *model, int a, int b)
+{
+    const tw_tensor *x = &model->tensor[a], *y = &model->tensor[b];
+    return a == b || (x->root == y->root && x->offset == y->offset && x->dtype == y->dtype &&
+                      tw_tensor_elems(x) == tw_tensor_elems(y));
+}
+
+bool tw_op_reads_alike(const tw_model *model, const tw_op *op, int tensor)
+{
+    for (int o = 0; o < tw_op_output(op); o++)
+        if (tw_tensors_are_alike(model, op->operand[o].tensor, tensor)) return true;
+    return false;
+}
+
 unsigned tw_operand_loops(const tw_operand *operand)
 {
     unsigned loops = 0;

@@ -247,6 +247,10 @@ static inline bool tw_tensors_share(const tw_model *model, int a, int b)
 {
     return model->tensor[a].root == model->tensor[b].root;
 }
+/* Whether two tensors are the same bytes, all of them, maybe in different shapes. */
+bool tw_tensors_are_alike(const tw_model *model, int a, int b);
+/* Whether the operator reads all bytes of the tensor as one of its operands, in whatever shape. */
+bool tw_op_reads_alike(const tw_model *model, const tw_op *op, int tensor);
 /* Whether the operator reads the tensor, as it is or in another view. */
 bool tw_op_reads_bytes(const tw_model *model, const tw_op *op, int tensor);
 /* Tensors that an operator of any kind reads, and writes, one by one: operands, what is held, lists. -1: left out. */

@@ -300,7 +300,7 @@ static tw_status list_orders(const lister *l)
 static bool is_resident(const lister *l, int tensor)
 {
     for (int i = 0; i < l->plan->mapping->n_residents; i++)
-        if (l->plan->mapping->resident[i].tensor == tensor) return true;
+        if (tw_tensors_are_alike(l->plan->model, l->plan->mapping->resident[i].tensor, tensor)) return true;
     return false;
 }
 
@@ -467,14 +467,58 @@ static tw_status list_spreads(const lister *l, int k)
 
 /* ---- what stays between groups ---- */
 
-static tw_status put_residents(const lister *l, int tensor, const tw_group_resident *list, int n, const char *text)
+/* Whether the group says how it holds the tensor, in whatever shape, in the memory. */
+static bool says(const tw_model *model, const tw_hold *hold, int tensor, int memory)
+{
+    return hold->memory == memory && tw_tensors_are_alike(model, hold->tensor, tensor);
+}
+
+/* Groups say nothing of a tensor in the memory where it stays. */
+static tw_status forget_holds(const tw_model *model, const tw_group_resident *is, tw_arena *arena,
+                              tw_group_map *group)
+{
+    tw_hold *hold;
+    int n = 0;
+    for (int h = 0; h < group->n_holds; h++) n += says(model, &group->hold[h], is->tensor, is->memory);
+    if (n == 0) return TW_OK;
+    TW_ALLOC(arena, hold, group->n_holds);
+    n = 0;
+    for (int h = 0; h < group->n_holds; h++)
+        if (!says(model, &group->hold[h], is->tensor, is->memory)) hold[n++] = group->hold[h];
+    group->hold = hold;
+    group->n_holds = n;
+    return TW_OK;
+}
+
+tw_status tw_group_mapping_that_keeps(const tw_mapping *from, const tw_model *model, int tensor,
+                                      const tw_group_resident *is, tw_arena *arena, tw_mapping *out)
+{
+    tw_group_resident *resident;
+    tw_group_map *group;
+    TW_ALLOC(arena, resident, from->n_residents + 1);
+    TW_ALLOC(arena, group, from->n_groups);
+    memcpy(group, from->group, (size_t)from->n_groups * sizeof *group);
+    *out = *from;
+    out->group = group;
+    out->resident = resident;
+    out->n_residents = 0;
+    for (int i = 0; i < from->n_residents; i++)
+        if (from->resident[i].tensor != tensor) resident[out->n_residents++] = from->resident[i];
+    if (!is) return TW_OK;
+    resident[out->n_residents++] = *is;
+    for (int g = 0; g < from->n_groups; g++) TW_TRY(forget_holds(model, is, arena, &group[g]));
+    return TW_OK;
+}
+
+/* `is` NULL: it does not stay. */
+static tw_status put_resident(const lister *l, int tensor, const tw_group_resident *is, const char *text)
 {
     if (!text) return TW_ERR_NOMEM;
     tw_group_move move = {.kind = TW_OTHER_KEEP, .group = -1, .thing = tensor, .change = text};
     move.at = l->plan->model->tensor[tensor].name;
-    move.mapping = *l->plan->mapping;
-    move.mapping.resident = list;
-    move.mapping.n_residents = n;
+    TW_TRY(
+        tw_group_mapping_that_keeps(l->plan->mapping, l->plan->model, tensor, is, l->work->arena, &move.mapping));
+    if (is) move.stays = &move.mapping.resident[move.mapping.n_residents - 1];
     return l->sink.put(l->sink.user, &move);
 }
 
@@ -496,16 +540,54 @@ static tw_status list_leaving(const lister *l, int tensor, int memory)
 {
     const tw_model *model = l->plan->model;
     int last = model->n_ops - 1;
-    while (last >= 0 && !tw_op_reads(&model->op[last], tensor)) last--;
+    while (last >= 0 && !tw_op_reads_alike(model, &model->op[last], tensor)) last--;
     for (int i = 0; i < last; i++) {
-        tw_group_resident *list;
-        int n;
-        if (!tw_op_reads(&model->op[i], tensor)) continue;
-        TW_TRY(residents_without(l, tensor, &list, &n));
-        list[n++] = (tw_group_resident){.loc = l->group->loc, .tensor = tensor, .memory = memory, .until = i + 1};
+        const tw_group_resident is = {.loc = l->group->loc, .tensor = tensor, .memory = memory, .until = i + 1};
+        if (!tw_op_reads_alike(model, &model->op[i], tensor)) continue;
         const char *text = tw_arena_printf(l->work->arena, "stays in %s until '%s' has read it",
                                            memory_name(l, memory), model->op[i].name);
-        TW_TRY(put_residents(l, tensor, list, n, text));
+        TW_TRY(put_resident(l, tensor, &is, text));
+    }
+    return TW_OK;
+}
+
+/* Whether one of groups [first, end) reads the tensor. */
+static bool is_read_by(const lister *l, int first, int end, int tensor)
+{
+    for (int g = first; g < end; g++)
+        for (int k = 0; k < l->plan->mapping->group[g].n_ops; k++)
+            if (tw_op_reads_alike(l->plan->model, &l->plan->model->op[l->plan->mapping->group[g].op[k].op], tensor))
+                return true;
+    return false;
+}
+
+static bool is_made(const tw_model *model, int tensor)
+{
+    for (int i = 0; i < model->n_ops; i++)
+        if (tw_tensors_share(model, tw_op_makes(&model->op[i]), tensor)) return true;
+    return false;
+}
+
+/* Whether the group at hand is the first of several that load the tensor, which does not stay. */
+static bool is_loaded_again(const lister *l, int tensor)
+{
+    return !is_resident(l, tensor) && !is_made(l->plan->model, tensor) && !is_read_by(l, 0, l->g, tensor) &&
+           is_read_by(l, l->g + 1, l->plan->mapping->n_groups, tensor);
+}
+
+/* What the group at hand loads first, and groups behind it, too, stays from then on. */
+static tw_status list_inputs(const lister *l)
+{
+    for (int k = 0; k < l->group->n_ops; k++) {
+        const tw_op *op = &l->plan->model->op[l->group->op[k].op];
+        for (int o = 0; o < tw_op_output(op); o++) {
+            int tensor = op->operand[o].tensor;
+            const tw_group_resident is = {.loc = l->group->loc, .tensor = tensor, .memory = l->facts.home[tensor]};
+            if (is.memory == 0 || !is_loaded_again(l, tensor)) continue;
+            TW_TRY(put_resident(l, tensor, &is,
+                                tw_arena_printf(l->work->arena, "stays in %s, where it is loaded first",
+                                                memory_name(l, is.memory))));
+        }
     }
     return TW_OK;
 }
@@ -513,22 +595,18 @@ static tw_status list_leaving(const lister *l, int tensor, int memory)
 /* What the group at hand makes for others: it stays in a memory, or does not any more. */
 static tw_status list_resident(const lister *l)
 {
-    const tw_model *model = l->plan->model;
-    int tensor = tw_joint_output(l->plan->joint->program, l->g), n;
-    tw_group_resident *list;
-    const char *text;
-    if (model->tensor[tensor].is_output || l->group->n_parts > 0) return TW_OK;
-    TW_TRY(residents_without(l, tensor, &list, &n));
-    if (is_resident(l, tensor)) {
-        text = tw_arena_printf(l->work->arena, "goes through %s between its groups", memory_name(l, 0));
-        return put_residents(l, tensor, list, n, text);
-    }
-    int memory = l->facts.home[tensor];
-    if (memory == 0) return TW_OK;
-    list[n++] = (tw_group_resident){.loc = l->group->loc, .tensor = tensor, .memory = memory};
-    text = tw_arena_printf(l->work->arena, "stays in %s between its groups", memory_name(l, memory));
-    TW_TRY(put_residents(l, tensor, list, n, text));
-    return list_leaving(l, tensor, memory);
+    int tensor = tw_joint_output(l->plan->joint->program, l->g);
+    const tw_group_resident is = {.loc = l->group->loc, .tensor = tensor, .memory = l->facts.home[tensor]};
+    if (l->group->n_parts > 0 || !is_read_by(l, l->g + 1, l->plan->mapping->n_groups, tensor)) return TW_OK;
+    if (is_resident(l, tensor))
+        return put_resident(
+            l, tensor, NULL,
+            tw_arena_printf(l->work->arena, "goes through %s between its groups", memory_name(l, 0)));
+    if (is.memory == 0) return TW_OK;
+    TW_TRY(
+        put_resident(l, tensor, &is,
+                     tw_arena_printf(l->work->arena, "stays in %s between its groups", memory_name(l, is.memory))));
+    return list_leaving(l, tensor, is.memory);
 }
 
 /* ---- fusion ---- */
@@ -687,7 +765,20 @@ static tw_status list_group(const lister *l)
     TW_TRY(list_cuts(l));
     TW_TRY(list_levels(l));
     TW_TRY(list_resident(l));
+    TW_TRY(list_inputs(l));
     for (int k = 0; k < l->group->n_ops; k++) TW_TRY(list_spreads(l, k));
+    return TW_OK;
+}
+
+tw_status tw_group_moves_that_stay(const tw_plan *plan, const tw_work *work, tw_group_move_sink sink)
+{
+    lister l = {.plan = plan, .work = work, .sink = sink};
+    TW_TRY(tw_frame_facts_of(plan->model, plan->machine, work->arena, &l.facts));
+    for (l.g = 0; l.g < plan->mapping->n_groups; l.g++) {
+        l.group = &plan->mapping->group[l.g];
+        if (!is_resident(&l, tw_joint_output(plan->joint->program, l.g))) TW_TRY(list_resident(&l));
+        TW_TRY(list_inputs(&l));
+    }
     return TW_OK;
 }
 

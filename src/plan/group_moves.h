@@ -17,6 +17,8 @@
 typedef struct tw_group_move {
     tw_change_kind kind;
     int group, thing; /* moves that are equal in these and in their kind ask the same: the best of them is told */
+    const tw_group_resident
+        *stays; /* of a move about the tensor `thing`, group -1: how it stays, NULL: it does not */
     const char *at, *change;
     tw_mapping mapping;
 } tw_group_move;
@@ -31,4 +33,10 @@ typedef struct tw_group_move_sink {
  * parted; NULL: fusion is not asked for. */
 TW_NODISCARD tw_status tw_group_moves_each(const tw_plan *plan, const tw_pricing *by, const tw_work *work,
                                            tw_group_move_sink sink);
+/* The mapping in which the tensor stays between groups as `is` says (NULL: it does not); what groups say of it where it stays is left out. */
+TW_NODISCARD tw_status tw_group_mapping_that_keeps(const tw_mapping *from, const tw_model *model, int tensor,
+                                                   const tw_group_resident *is, tw_arena *arena, tw_mapping *out);
+
+/* Of these, only that a tensor stays in a memory between groups that passes memory 0. */
+TW_NODISCARD tw_status tw_group_moves_that_stay(const tw_plan *plan, const tw_work *work, tw_group_move_sink sink);
 #endif

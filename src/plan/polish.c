@@ -58,7 +58,7 @@ static tw_status price_mapping(polish *p, const tw_mapping *mapping, double *pri
 }
 
 /* The best mapping so far with this group as the move has it. */
-static tw_status with_move(const polish *p, const tw_group_move *move, tw_mapping *out)
+static tw_status with_group(const polish *p, const tw_group_move *move, tw_mapping *out)
 {
     tw_group_map *group;
     TW_ALLOC(p->work->arena, group, p->best.n_groups);
@@ -67,13 +67,6 @@ static tw_status with_move(const polish *p, const tw_group_move *move, tw_mappin
     *out = p->best;
     out->group = group;
     return TW_OK;
-}
-
-/* Whether the move is about one group alone: nothing comes to stay between groups, or ceases to. */
-static bool is_of_a_group(const polish *p, const tw_group_move *move)
-{
-    return move->mapping.resident == p->plan->mapping->resident &&
-           move->mapping.n_residents == p->plan->mapping->n_residents;
 }
 
 /* Keeps the change as one of those beside which others are tried. */
@@ -90,12 +83,13 @@ static void keep_first(polish *p, const tw_mapping *mapping, double price)
 static tw_status try_move(void *user, const tw_group_move *move)
 {
     polish *p = user;
-    tw_mapping mapping = move->mapping;
+    tw_mapping mapping;
     double price;
     if (p->left <= 0 || tw_deadline_is_over(p->work->diag->deadline)) return TW_STOPPED;
-    if (p->fixed && (p->fixed[move->group] || !is_of_a_group(p, move))) return TW_OK;
-    if (p->changed && !is_of_a_group(p, move)) return TW_OK; /* the next round has it */
-    if (is_of_a_group(p, move)) TW_TRY(with_move(p, move, &mapping));
+    if (p->fixed && (move->group < 0 || p->fixed[move->group])) return TW_OK;
+    TW_TRY(move->group >= 0 ? with_group(p, move, &mapping)
+                            : tw_group_mapping_that_keeps(&p->best, p->plan->model, move->thing, move->stays,
+                                                          p->work->arena, &mapping));
     TW_TRY(price_mapping(p, &mapping, &price));
     if (price >= p->price) {
         keep_first(p, &mapping, price);
@@ -128,15 +122,30 @@ static tw_status make_plan(polish *p)
     return status;
 }
 
-/* Tries all changes of the plan once, and makes the plan with those that helped. */
-static tw_status run_round(polish *p)
+static void open_round(polish *p)
 {
     const tw_plan *plan = p->plan;
     p->changed = false;
     p->n_first = 0;
     p->best = *plan->mapping;
     p->price = p->by->price(p->by->user, (double)plan->sum.cycles, (double)plan->sum.energy_fj);
-    tw_status status = tw_group_moves_each(plan, NULL, p->work, (tw_group_move_sink){try_move, p});
+}
+
+/* The plan with all tensors that may stay between groups and help: paths know of two at a time alone. */
+static tw_status keep_tensors(polish *p)
+{
+    open_round(p);
+    tw_status status = tw_group_moves_that_stay(p->plan, p->work, (tw_group_move_sink){try_move, p});
+    p->left = most_commands;
+    if (status != TW_OK && status != TW_STOPPED) return status;
+    return p->changed ? make_plan(p) : TW_OK;
+}
+
+/* Tries all changes of the plan once, and makes the plan with those that helped. */
+static tw_status run_round(polish *p)
+{
+    open_round(p);
+    tw_status status = tw_group_moves_each(p->plan, NULL, p->work, (tw_group_move_sink){try_move, p});
     if (status != TW_OK && status != TW_STOPPED) return status;
     return p->changed ? make_plan(p) : TW_OK;
 }
@@ -184,6 +193,8 @@ tw_status tw_joint_polish(const tw_plan *plan, const tw_pricing *by, const bool 
     tw_status status = TW_OK;
     *out = plan;
     if (!(p.bench = tw_arena_new())) return TW_ERR_NOMEM;
+    if (!is_best(&p)) status = keep_tensors(&p);
+    p.changed = true;
     while (status == TW_OK && p.changed && p.left > 0 && !is_best(&p) &&
            !tw_deadline_is_over(work->diag->deadline)) {
         status = run_round(&p);

@@ -86,7 +86,7 @@ static const tw_group_resident *resident_of(const tw_nest *nest, int tensor)
     const tw_mapping *mapping = nest->mapping;
     for (int i = 0; i < mapping->n_residents; i++) {
         const tw_group_resident *is = &mapping->resident[i];
-        if (is->tensor != tensor) continue;
+        if (!tw_tensors_are_alike(nest->model, is->tensor, tensor)) continue;
         bool left = is->until > 0 && nest->group > tw_resident_last(is, mapping->group, mapping->n_groups);
         return left ? NULL : is;
     }
@@ -320,10 +320,10 @@ static bool reads_first(const tw_nest *nest, int tensor)
 {
     const tw_model *model = nest->model;
     for (int i = 0; i < model->n_ops; i++)
-        if (model->op[i].operand[tw_op_output(&model->op[i])].tensor == tensor) return false;
+        if (tw_tensors_share(model, tw_op_makes(&model->op[i]), tensor)) return false;
     for (int g = 0; g < nest->group; g++)
         for (int i = 0; i < nest->mapping->group[g].n_ops; i++)
-            if (tw_op_reads(&model->op[nest->mapping->group[g].op[i].op], tensor)) return false;
+            if (tw_op_reads_alike(model, &model->op[nest->mapping->group[g].op[i].op], tensor)) return false;
     return true;
 }
 

@@ -23,7 +23,8 @@ static tw_nest_hold *find_home(const tw_joint *joint, tw_nest *nest, int tensor)
 {
     for (int g = 0; g < joint->n_nests; g++)
         for (int s = 0; s < nest[g].n_holds; s++)
-            if (nest[g].hold[s].tensor == tensor && nest[g].hold[s].resident) return &nest[g].hold[s];
+            if (nest[g].hold[s].resident && tw_tensors_are_alike(joint->model, nest[g].hold[s].tensor, tensor))
+                return &nest[g].hold[s];
     return NULL;
 }
 

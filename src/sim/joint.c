@@ -29,7 +29,7 @@ typedef struct runner {
     int n_awake, *awake; /* groups that are not held up, in their order */
     int *open;           /* per root tensor: groups that make some of it and have commands left        */
     bool any_resident;
-    int *readers;    /* per resident tensor: groups that are not done with it                      */
+    int *readers;    /* per root of a resident tensor: groups that are not done with it                      */
     int32_t *left;   /* per buffer: times that it is still given back; NULL: none share addresses  */
     int32_t *before; /* per buffer: those that it follows and that are not given back for good     */
 } runner;
@@ -125,7 +125,7 @@ static void share_gives(runner *r, tw_instr *in)
     int n = 0;
     for (int i = 0; i < in->n_gives; i++) {
         int32_t b = in->gives[i];
-        bool kept = is_elsewhere(r, in, b) && --r->readers[r->joint->buffer[b].operand] > 0;
+        bool kept = is_elsewhere(r, in, b) && --r->readers[resident_root(r, b)] > 0;
         if (!kept) in->gives[n++] = b;
         if (kept && r->left) r->left[b]--;
     }
@@ -301,7 +301,7 @@ static tw_status init_residents(runner *r, tw_arena *scratch)
     for (int i = 0; i < r->joint->n_holds; i++) {
         const tw_nest_hold *s = r->joint->hold[i];
         if (s->from != TW_FROM_GROUP) continue;
-        r->readers[s->tensor]++;
+        r->readers[r->joint->model->tensor[s->tensor].root]++;
         r->any_resident = true;
     }
     return TW_OK;

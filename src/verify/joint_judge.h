@@ -195,6 +195,7 @@ typedef struct tw_joint_tensor {
 typedef struct tw_joint_read { /* of a buffer by a command that runs */
     struct tw_joint_read *next;
     int buffer;
+    const tw_operand *shape; /* in which it was read, NULL: in that of the buffer */
     tw_region region;
     const uint8_t *bytes;
 } tw_joint_read;

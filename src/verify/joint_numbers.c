@@ -30,7 +30,8 @@ static tw_draw draw_for(const tw_joint_judge *j, int tensor)
 /* What the numbers that are drawn for a tensor are multiplied by: quarters where powers are made of them. */
 static double unit_of(const tw_joint_judge *j, int tensor)
 {
-    return j->tensor[tensor].small && tw_dtype_is_float(j->in.model->tensor[tensor].dtype) ? 0.25 : 1;
+    const tw_tensor *is = &j->in.model->tensor[tensor];
+    return j->tensor[is->root].small && tw_dtype_is_float(is->dtype) ? 0.25 : 1;
 }
 
 void tw_joint_tame(const tw_joint_judge *j, int tensor, double *value, int64_t n)
@@ -69,12 +70,12 @@ static void init_view(tw_joint_judge *j, int tensor)
     const tw_joint_stock *root = &j->runner->stock[is->root];
     int64_t skipped = is->offset * tw_dtype_bytes(is->dtype),
             bytes = tw_tensor_elems(is) * tw_dtype_bytes(is->dtype);
+    *s = *root; /* numbers are drawn for all of its shapes alike */
     if (!root->place.data) return; /* it is never there */
     if (skipped + bytes > root->place.room || is->dtype != root->place.dtype) {
         tw_fault_set(&j->fault, "'%s' reaches beyond the bytes that it is a view of", is->name);
         return;
     }
-    *s = *root;
     s->place.operand = tensor;
     s->place.shape = &j->tensor[tensor].shape;
     s->place.room = bytes;

@@ -32,20 +32,51 @@ static int first_reader(const tw_joint_judge *j, int tensor)
         for (int i = 0; i < j->in.group[g].n_ops; i++) {
             const tw_op *op = &j->in.model->op[j->in.group[g].op[i].op];
             for (int o = 0; o < tw_op_output(op); o++)
-                if (op->operand[o].tensor == tensor) return g;
+                if (tw_tensors_are_alike(j->in.model, op->operand[o].tensor, tensor)) return g;
         }
     return -1;
 }
 
-/* Whether an operator has another view of the tensor's bytes. */
+/* Whether an operator has a part of the tensor's bytes as something else. */
 static bool is_seen_otherwise(const tw_joint_judge *j, int tensor)
 {
     for (int i = 0; i < j->in.model->n_ops; i++)
         for (int o = 0; o < j->in.model->op[i].n_operands; o++) {
             int seen = j->in.model->op[i].operand[o].tensor;
-            if (seen != tensor && tw_tensors_share(j->in.model, seen, tensor)) return true;
+            if (!tw_tensors_are_alike(j->in.model, seen, tensor) && tw_tensors_share(j->in.model, seen, tensor))
+                return true;
         }
     return false;
+}
+
+/* Whether a group has the tensor in two shapes: then it would be done with it twice. */
+static bool is_seen_twice(const tw_joint_judge *j, int tensor)
+{
+    for (int g = 0; g < j->in.n_groups; g++) {
+        int seen = -1;
+        for (int i = 0; i < j->in.group[g].n_ops; i++) {
+            const tw_op *op = &j->in.model->op[j->in.group[g].op[i].op];
+            for (int o = 0; o < op->n_operands; o++) {
+                if (!tw_tensors_are_alike(j->in.model, op->operand[o].tensor, tensor)) continue;
+                if (seen >= 0 && seen != op->operand[o].tensor) return true;
+                seen = op->operand[o].tensor;
+            }
+        }
+    }
+    return false;
+}
+
+/* The same is known of the tensor in all its shapes. */
+static void note_shapes(tw_joint_judge *j, int tensor)
+{
+    const tw_joint_tensor *is = &j->tensor[tensor];
+    for (int t = 0; t < j->in.model->n_tensors; t++) {
+        if (t == tensor || !tw_tensors_are_alike(j->in.model, t, tensor)) continue;
+        j->tensor[t].loader = is->loader;
+        j->tensor[t].home = is->home;
+        j->tensor[t].leaves = is->leaves;
+        j->tensor[t].absent = is->absent;
+    }
 }
 
 void tw_joint_note_residents(tw_joint_judge *j)
@@ -68,11 +99,15 @@ void tw_joint_note_residents(tw_joint_judge *j)
             tw_fault_set(&j->fault, "'%s' stays, and is not made by one group",
                          j->in.model->tensor[r->tensor].name);
         if (is_seen_otherwise(j, r->tensor))
-            tw_fault_set(&j->fault, "'%s' stays, and somebody sees it in another shape",
+            tw_fault_set(&j->fault, "'%s' stays, and somebody sees a part of it as another tensor",
+                         j->in.model->tensor[r->tensor].name);
+        if (is_seen_twice(j, r->tensor))
+            tw_fault_set(&j->fault, "'%s' stays, and a group sees it in two shapes",
                          j->in.model->tensor[r->tensor].name);
         j->tensor[r->tensor].home = r->memory;
         j->tensor[r->tensor].leaves = last_group(j, r->until);
         j->tensor[r->tensor].absent = makers == 1 && !j->in.model->tensor[r->tensor].is_output && r->until == 0;
+        note_shapes(j, r->tensor);
     }
 }
 
@@ -132,7 +167,9 @@ static tw_joint_hold *find_home(const tw_joint_judge *j, const tw_joint_group *b
 {
     for (int g = 0; g < before->number; g++)
         for (int h = 0; h < j->group[g].n_holds; h++)
-            if (j->group[g].hold[h].resident && j->group[g].hold[h].tensor == tensor) return &j->group[g].hold[h];
+            if (j->group[g].hold[h].resident &&
+                tw_tensors_are_alike(j->in.model, j->group[g].hold[h].tensor, tensor))
+                return &j->group[g].hold[h];
     return NULL;
 }
 

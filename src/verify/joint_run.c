@@ -45,16 +45,29 @@ static at_work at_work_of(tw_joint_judge *j, tw_joint_job *job)
 
 static double *take_numbers(at_work *s, int64_t n) { return tw_space_take(&s->x, n, sizeof(double)); }
 
-/* The numbers of a region of a buffer. Remembers what was read. */
-static double *read_part(at_work *s, int buffer, const tw_region *region)
+/* The buffer in the shape in which it is read: what is resident, whole, may be read in another one than it was made in; NULL: its own. */
+static tw_place seen_as(const at_work *s, int buffer, const tw_operand *shape)
 {
-    const tw_place *p = &s->r->place[buffer];
+    tw_place p = s->r->place[buffer];
+    if (!shape || !p.full) return p;
+    p.shape = shape;
+    p.region = tw_verify_whole(shape);
+    return p;
+}
+
+/* The numbers of a region of a buffer that the hold has. Remembers what was read. */
+static double *read_part(at_work *s, const tw_joint_hold *h, int buffer, const tw_region *region)
+{
+    bool reshaped = h->home && h->home->tensor != h->tensor;
+    const tw_operand *shape = reshaped ? &s->j->tensor[h->tensor].shape : NULL;
+    tw_place place = seen_as(s, buffer, shape);
+    const tw_place *p = &place;
     int64_t n = tw_verify_region_elems(p->shape, region);
     const uint8_t *bytes = tw_place_read(&s->x, p, region);
     tw_joint_read *r = bytes ? tw_space_take(&s->x, 1, sizeof *r) : NULL;
     double *value = r ? take_numbers(s, n) : NULL;
     if (!value) return NULL;
-    *r = (tw_joint_read){s->job->read, buffer, *region, bytes};
+    *r = (tw_joint_read){s->job->read, buffer, shape, *region, bytes};
     s->job->read = r;
     tw_numbers_unpack(p->dtype, bytes, n, value);
     return value;
@@ -88,7 +101,7 @@ static bool collect(at_work *s, const tw_joint_hold *h, int buffer, tw_place *al
     if (!p->full) return true;
     tw_region common = tw_verify_common(s->shape, &p->region, &all->region);
     if (!tw_verify_region_is_sound(s->shape, &common)) return true;
-    double *value = read_part(s, buffer, &common);
+    double *value = read_part(s, h, buffer, &common);
     if (!value) return false;
     if (h->summed && tw_place_has(all, &common)) {
         double *old = tw_place_read_numbers(&s->x, all, &common);
@@ -120,7 +133,7 @@ static bool is_guest(const at_work *s, const tw_joint_hold *h)
 static double *gather(at_work *s, const tw_joint_hold *h, int first, const tw_region *region)
 {
     int64_t n = tw_verify_region_elems(s->shape, region);
-    double *value = h->lanes == 1 ? read_part(s, first, region) : take_numbers(s, n);
+    double *value = h->lanes == 1 ? read_part(s, h, first, region) : take_numbers(s, n);
     tw_place all = place_of(s, region, value);
     if (!value) return NULL;
     if (h->lanes > 1) {
@@ -194,7 +207,7 @@ static bool read_input(at_work *s, int operand, const tw_box *box, int64_t lane,
     if (s->job->src_hold[operand] < 0 || !tw_verify_hull(o->op, operand, box, &input->region)) return true;
     const tw_joint_hold *h = &s->g->hold[s->job->src_hold[operand]];
     int buffer = s->job->event.instr.src[operand] + (int)tw_joint_lane_of(o, o->in.dims, lane, h->per);
-    double *value = read_part(s, buffer, &input->region);
+    double *value = read_part(s, h, buffer, &input->region);
     if (!value || (h->sums && !complete(s, h, &input->region, value))) return false;
     /* what is stored, too, lies here as it is stored */
     if (is_guest(s, h) || (h->maker >= 0 && !s->j->tensor[h->tensor].inside))
@@ -365,7 +378,7 @@ static void look_again(at_work *s)
     tw_execution again = s->x;
     again.at.fault = &ignored;
     for (const tw_joint_read *r = s->job->read; r && !s->j->fault.set && !again.no_memory; r = r->next) {
-        const tw_place *p = &s->r->place[r->buffer];
+        const tw_place place = seen_as(s, r->buffer, r->shape), *p = &place;
         int64_t n = tw_verify_region_elems(p->shape, &r->region) * tw_dtype_bytes(p->dtype);
         const uint8_t *now = tw_place_read(&again, p, &r->region);
         if (!again.no_memory && (!now || memcmp(now, r->bytes, (size_t)n) != 0))

@@ -99,7 +99,8 @@ void tw_joint_find_running(tw_joint_judge *j, tw_joint_group *g)
         int made = g->op[i].op->operand[tw_op_output(g->op[i].op)].tensor;
         j->tensor[made].plain = true;
         j->tensor[made].rounds = i == driver;
-        for (int o = 0; o < tw_op_output(g->op[i].op); o++) j->tensor[g->op[i].op->operand[o].tensor].small = true;
+        for (int o = 0; o < tw_op_output(g->op[i].op); o++)
+            j->tensor[j->in.model->tensor[g->op[i].op->operand[o].tensor].root].small = true;
     }
 }
 

@@ -44,10 +44,13 @@ static bool is_apart(const tw_operand *shape, const tw_region *a, const tw_regio
 /* From when on a region of a slot is there. */
 static int64_t there(const tw_joint_at *s, int hold, const tw_joint_slot *slot, const tw_region *region)
 {
-    const tw_operand *shape = &s->j->tensor[s->group->hold[hold].tensor].shape;
+    const tw_joint_hold *h = &s->group->hold[hold];
+    const tw_operand *shape = &s->j->tensor[h->tensor].shape;
+    bool reshaped = h->home && h->home->tensor != h->tensor; /* what was written there is known in another shape */
     int64_t latest = slot->there;
     for (int i = 0; i < slot->n_writes; i++)
-        if (!is_apart(shape, &slot->write[i].region, region)) latest = tw_max(latest, slot->write[i].end);
+        if (reshaped || !is_apart(shape, &slot->write[i].region, region))
+            latest = tw_max(latest, slot->write[i].end);
     return latest;
 }
 

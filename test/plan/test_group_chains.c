@@ -1,7 +1,7 @@
 /* test/plan/test_group_chains.c - random networks of many groups in little memory: whatever has a plan is right.
  *
  * What is drawn: two to eight convolutions, pools and sums, each of which reads what some before it made; machines with one or two
- * cores behind an SRAM, with accumulators of their own or without; tensors that stay between groups; groups of one or two operators with random tiles;
+ * cores behind an SRAM, with accumulators of their own or without; tensors that stay between groups, some of which are read as one row, too; groups of one or two operators with random tiles;
  * memories that are too small for all groups at once. Each plan is judged by the verifier, which executes it. */
 #include "least_check.h"
 #include "losses_check.h"
@@ -16,13 +16,14 @@
 #include "sim/fanout.h"
 #include "verify/joint.h"
 
-enum { ROOM = 8000, MOST_OPS = 8 };
+enum { ROOM = 8000, MOST_OPS = 8, MOST_FLAT = 2 };
 
 typedef struct draw {
     uint64_t random;
     char machine[ROOM], workload[ROOM], mapping[ROOM];
     int64_t channels, height, width;
     int n_ops, n_cores;
+    int n_flat, flat[MOST_FLAT]; /* operators whose tensors others read as one row, behind all */
     bool l1, acc;
     int reads[MOST_OPS][2]; /* operators, -1: the input; the second -2: none */
     int n_readers[MOST_OPS];
@@ -123,6 +124,25 @@ static void draw_op(draw *d, int i)
     add(d->workload, ", dtype: f32, output: t%d}\n", i);
     for (int k = 0; k < 2; k++)
         if (d->reads[i][k] >= 0) d->n_readers[d->reads[i][k]]++;
+}
+
+/* Tensors in another shape, and who reads them so. */
+static void draw_flat(draw *d)
+{
+    int64_t n = d->channels * d->height * d->width;
+    d->n_flat = (int)pick(d, 0, MOST_FLAT);
+    for (int k = 0; k < d->n_flat; k++) {
+        d->flat[k] = (int)pick(d, 0, d->n_ops - 1);
+        d->n_readers[d->flat[k]]++;
+        add(d->workload,
+            "  - {name: q%d, compute: map, loops: {i: %d}, value: \"max(v, 1)\", reads: {v: {tensor: v%d, dtype: "
+            "f32, at: "
+            "[i]}}, writes: {o: {tensor: f%d, dtype: f32, at: [i]}}}\n",
+            k, (int)n, k, k);
+    }
+    if (d->n_flat > 0) add(d->workload, "tensors:\n");
+    for (int k = 0; k < d->n_flat; k++)
+        add(d->workload, "  - {name: v%d, dtype: f32, shape: [%d], view: t%d}\n", k, (int)n, d->flat[k]);
 }
 
 /* ---- mappings ---- */
@@ -249,6 +269,13 @@ static void draw_mapping(draw *d, const tw_model *model)
         add(d->mapping, "]}\n");
         name_loops(d->mapping, (const char *[]){op->loop[0].name, op->loop[1].name, op->loop[2].name});
         i = driver;
+    }
+    for (int k = 0; k < d->n_flat; k++) {
+        int64_t n = d->channels * d->height * d->width;
+        add(d->mapping, "  - {ops: [q%d], name: q%d%s", k, k, d->n_cores ? "" : ", ");
+        if (d->n_cores) add(d->mapping, ", core: c%d, ", (int)pick(d, 0, d->n_cores - 1));
+        add(d->mapping, "levels: [{at: sram, sizes: {i: %d}}", (int)pick(d, (n + 3) / 4, n));
+        add(d->mapping, "%s]}\n", d->l1 ? ", {at: l1}" : "");
     }
     add_residents(d);
 }
@@ -522,6 +549,7 @@ static void draw_all(draw *d)
     d->small = pick(d, 2 * tensor, 6 * tensor);
     add(d->workload, "workload: drawn\nops:\n");
     for (int i = 0; i < d->n_ops; i++) draw_op(d, i);
+    draw_flat(d);
 }
 
 static void judge(uint64_t seed, count *n)
