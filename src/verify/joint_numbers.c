@@ -70,7 +70,7 @@ static void init_view(tw_joint_judge *j, int tensor)
     const tw_joint_stock *root = &j->runner->stock[is->root];
     int64_t skipped = is->offset * tw_dtype_bytes(is->dtype),
             bytes = tw_tensor_elems(is) * tw_dtype_bytes(is->dtype);
-    *s = *root; /* numbers are drawn for all of its shapes alike */
+    *s = *root;                    /* numbers are drawn for all of its shapes alike */
     if (!root->place.data) return; /* it is never there */
     if (skipped + bytes > root->place.room || is->dtype != root->place.dtype) {
         tw_fault_set(&j->fault, "'%s' reaches beyond the bytes that it is a view of", is->name);

@@ -86,7 +86,7 @@ diff -r one three >&2 || fail "files depend on the locale, or on the number of c
 joined=(digits.onnx -m "$source"/test/networks/slow-dram.yaml --dim=batch=1)
 expect 0 plan "${joined[@]}" -o joined
 says joined/mapping.yaml "programs:"
-says out.txt "1 program"
+says out.txt "2 programs"
 expect 0 eval "${joined[@]}" --mapping=joined/mapping.yaml -o joined-again
 [ "$(cycles out.txt)" = "$(cycles joined/report.txt)" ] || fail "the programs of the file take $(cycles out.txt) cycles"
 cmp joined/mapping.yaml joined-again/mapping.yaml || fail "the programs change when they are written again"
@@ -152,7 +152,7 @@ assert max(e["busy_end"] for e in events) == int(sys.argv[2]), max(e["busy_end"]
 assert {"group" in e for e in events} == {True, False}
 EOF
 expect 2 plan "${joined[@]}" --events=csv; says err.txt "write them as jsonl"
-expect 0 plan "${joined[@]}" --gantt; narrow out.txt; says out.txt "steps 0..7 from cycle 0, a program of 2 groups"; says out.txt "softmax.exp, from cycle"
+expect 0 plan "${joined[@]}" --gantt; narrow out.txt; says out.txt "steps 0..7 from cycle 0, a program of 2 groups"; says out.txt "softmax, from cycle"
 expect 0 plan "${joined[@]}" --gantt --cycles=0:100; lacks out.txt softmax
 expect 64 plan "${joined[@]}" --gantt --cycles=0:$((total + 1)); says err.txt "the plan ends at cycle $total"
 expect 0 plan "${joined[@]}" --plot=gantt -o joined.svg; says joined.svg "</svg>"
