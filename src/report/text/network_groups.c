@@ -15,14 +15,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps that are in groups of several, and how many groups these are. */
+/* Whether the group is another part of what the group before it runs. */
+static bool is_further_part(const tw_mapping *mapping, int g)
+{
+    const tw_group_map *group = &mapping->group[g];
+    return g > 0 && group->n_parts > 0 && group[-1].n_parts > 0 && group[-1].op[0].op == group->op[0].op;
+}
+
+/* Steps that are in groups of several, and how many groups these are: parts of a step on several cores are one step. */
 static void count_fused(const tw_network_plan *plan, int *n_steps, int *n_groups)
 {
     *n_steps = *n_groups = 0;
     for (int i = 0; i < plan->n_parts; i++)
         for (int g = 0; plan->part[i].plan && g < plan->part[i].plan->mapping->n_groups; g++) {
-            int n = plan->part[i].plan->mapping->group[g].n_ops;
-            if (n > 1) *n_steps += n, ++*n_groups;
+            const tw_mapping *mapping = plan->part[i].plan->mapping;
+            int n = mapping->group[g].n_ops;
+            if (n > 1) *n_steps += is_further_part(mapping, g) ? 0 : n, ++*n_groups;
         }
 }
 
