@@ -1515,6 +1515,15 @@ static bool is_divided(const branch *b)
     return false;
 }
 
+/* Around the best, if it is one of these. */
+static tw_status walk_divided(branch *b)
+{
+    if (!is_divided(b) || is_over(b) || is_near(b)) return TW_OK;
+    if (b->total < NO_BUDGET) b->total = b->out->work + (b->options->patience > 0 ? HURRIED_WORK : WALK_WORK);
+    be_patient(b);
+    return run_walks(b);
+}
+
 /* Frames with loops that may be divided: what an estimate finds there, then parts by their bounds for a while. Their bounds are often far from
  * what is found, so that others are searched before, to an end of their own. */
 static tw_status run_late(branch *b)
@@ -1539,6 +1548,7 @@ static tw_status run_late(branch *b)
     be_patient(b);
     bool known = b->start && !b->foreign; /* then an earlier search has made these */
     if (is_timed(b) && !known) TW_TRY(run_divided(b));
+    if (first && !known) TW_TRY(walk_divided(b));
     if (b->total < NO_BUDGET) b->total = b->out->work + (!first && b->options->patience > 0 ? 0 : late);
     be_patient(b);
     while (b->budget > 0 && !is_over(b) && !is_near(b)) {

@@ -205,11 +205,20 @@ static tw_status ask_smaller(const tw_search *search, const tw_space *s, const t
     return status;
 }
 
+static tw_wide value_in_best(const staged *c, const tw_goal *goal)
+{
+    return c->hunt.front.best[0].value.of[tw_goals_find(&c->stage, goal)];
+}
+
 /* ---- other objectives ---- */
 
 /* What nothing is proven about is also looked for among what is best in something else: with a limit on energy, say, far fewer
  * mappings are left, and some of them are quick. So no objective is beaten at its own by what a search for another finds. */
-enum { OTHERS_SHARE = 16 }; /* each of two searches has so much of the work */
+enum {
+    OTHERS_SHARE = 16, /* each of two searches has so much of the work                                   */
+    SHORT_SHARE =
+        16, /* and begins with what was found if simulating that, with other buffers, too, takes little of it */
+};
 static const int64_t least_for_others = 1000000;
 
 /* Work for each of these searches, 0: there are none. */
@@ -267,7 +276,7 @@ static tw_status search_beside(staged *c, const tw_goals *goals, const tw_diag *
 {
     tw_search_options options = *c->search->options;
     const tw_op_map start = *out;
-    const bool begins = !is_long(c, out, work_of_others(c));
+    const bool begins = !is_long(c, out, work_of_others(c) / SHORT_SHARE);
     const tw_search search = {c->search->problem,     &options, c->search->eval,
                               begins ? &start : NULL, begins,   begins};
     tw_outcome outcome;
@@ -287,6 +296,16 @@ static tw_status search_beside(staged *c, const tw_goals *goals, const tw_diag *
     return tw_front_offer(&c->hunt.front, c->space.op, &value, -1, out);
 }
 
+/* What has the least of the other measure with no more energy than the best: estimates of time lead to mappings that counts alone do not meet, some with
+ * less energy. */
+static tw_status ask_within_energy(staged *c, const tw_goal *other, const tw_diag *diag)
+{
+    const tw_goal *own = &c->asked.goal[0], limit = tw_goal_kept(own, value_in_best(c, own));
+    const tw_goals within = tw_goals_stage(other, &limit, 1);
+    tw_op_map map = c->hunt.front.best[0].map;
+    return search_beside(c, &within, diag, &map);
+}
+
 /* What is best in the other measure, and what has the least of the objective with no more of the other. */
 static tw_status ask_other(staged *c, tw_measure measure, const tw_diag *diag)
 {
@@ -301,7 +320,8 @@ static tw_status ask_other(staged *c, tw_measure measure, const tw_diag *diag)
     if (!known) return TW_OK;
     const tw_goal limit = tw_goal_kept(&other, tw_goals_value(&alone, &outcome).of[0]);
     const tw_goals within = tw_goals_stage(own, &limit, 1);
-    return search_beside(c, &within, diag, &map);
+    TW_TRY(search_beside(c, &within, diag, &map));
+    return own->measure == TW_ENERGY ? ask_within_energy(c, &other, diag) : TW_OK;
 }
 
 /* Time and energy are weighed against their product, the product against both. */
@@ -313,11 +333,11 @@ static int list_others(const staged *c, tw_measure other[2])
     return 1 + product;
 }
 
-/* Work for all of them: of each two searches. */
+/* Work for all of them: of each two searches, of energy three. */
 static int64_t work_of_all_others(const staged *c)
 {
     tw_measure other[2];
-    int64_t sum = 0;
+    int64_t sum = c->asked.goal[0].measure == TW_ENERGY ? work_of_others(c) : 0;
     for (int i = list_others(c, other) - 1; i >= 0; i--) {
         const tw_goal goal = {.measure = other[i], .memory = -1, .engine = -1};
         const tw_goals alone = tw_goals_stage(&goal, NULL, 0);
@@ -427,11 +447,6 @@ static finding finding_of(const tw_hunt *hunt, const tw_best *best, int i)
     finding f = {.least = best->value.of[i], .bound = best->value.of[i], .proven = !hunt->any_open};
     if (hunt->any_open && (i > 0 || hunt->open.of[0] < f.least)) f.bound = i > 0 ? 0 : hunt->open.of[0];
     return f;
-}
-
-static tw_wide value_in_best(const staged *c, const tw_goal *goal)
-{
-    return c->hunt.front.best[0].value.of[tw_goals_find(&c->stage, goal)];
 }
 
 /* From now on the goal is a limit. Where its stage has lowered others, these stay as low. */

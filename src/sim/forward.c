@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "tile/box.h"
+
 enum {
     FEWEST_ROUNDS = 6,      /* a place that turns less often is not worth looking at */
     MOST_LOOKS = 200,       /* a program that has not settled by then will not       */
@@ -14,11 +16,31 @@ enum {
 
 /* ---- which place ---- */
 
-/* Whether tiles of the operands depend only on how long a piece of the loop is, not on where. */
+static bool depends_on(const tw_axis *axis, int loop)
+{
+    for (int i = 0; i < axis->n_terms; i++)
+        if (axis->term[i].loop == loop) return true;
+    return false;
+}
+
+/* Whether what a tile of the operand has depends only on how long a piece of the loop is, not on where: along other axes the tiles of all rounds are the
+ * same. What slides brings what the tile before has not. */
+static bool is_even(const tw_flow_cursor *c, int o, int loop)
+{
+    const tw_op *op = c->program->op;
+    const tw_operand *operand = &op->operand[o];
+    if (c->simple >> o & 1) return true;
+    for (int m = 1; m < c->program->machine->n_memories; m++)
+        if (c->flow->residency[m][o].here && c->flow->residency[m][o].asks > 0) return false;
+    for (int a = 0; a < operand->n_axes; a++)
+        if (depends_on(&operand->axis[a], loop) && tw_axis_is_clipped(op, &operand->axis[a])) return false;
+    return true;
+}
+
 static bool is_uniform(const tw_flow_cursor *c, int loop)
 {
     for (int o = 0; o < c->program->op->n_operands; o++)
-        if ((c->program->loops[o] >> loop & 1) && !(c->simple >> o & 1)) return false;
+        if ((c->program->loops[o] >> loop & 1) && !is_even(c, o, loop)) return false;
     return true;
 }
 

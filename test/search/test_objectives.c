@@ -228,17 +228,20 @@ TEST(no_objective_of_a_layer_of_a_network_is_beaten_by_the_plan_of_another_one)
 }
 
 /* Their programs are long: simulating the first ones took all of the work, and the product of 8192^3 had 7 % more than the plan for
- * energy. On simple3, where sums leave and come back, energy's plan could not be simulated at all: 42 %. */
-TEST(no_objective_of_a_large_product_is_beaten_by_the_plan_of_another_one)
+ * energy. On simple3 energy's plan could not be simulated at all, since sums leave and come back (42 %) or a window is one element (the product was six
+ * times that of energy's plan); and the energy of a depthwise layer was 3 % above that of the plan for the product. */
+TEST(no_objective_of_a_long_program_is_beaten_by_the_plan_of_another_one)
 {
     static const struct {
         const char *workload, *machine;
         int64_t budget;
-    } row[] = {{"matmul:2048x2048x2048", "kpu", 12000000},      {"matmul:8192x8192x8192", "kpu", 12000000},
-               {"matmul:512x512x512", "simple3", 12000000},     {"matmul:512x512x512", "simple3", 3000000},
-               {"matmul:1024x256x512" I8, "simple3", 12000000}, {"matmul:8192x8192x8192", "kpu", 4000000},
-               {"matmul:2048x2048x2048", "kpu", 4000000},       {"matmul:8192x8192x8192", "kpu", 1250000},
-               {"matmul:2048x2048x2048", "kpu", 1250000}};
+    } row[] = {{"matmul:2048x2048x2048", "kpu", 12000000},
+               {"matmul:8192x8192x8192", "kpu", 12000000},
+               {"matmul:512x512x512", "simple3", 3000000},
+               {"matmul:8192x8192x8192", "kpu", 1250000},
+               {"matmul:2048x2048x2048", "kpu", 1250000},
+               {"conv:32x112x112,out=16,kernel=1", "simple3", 3000000},
+               {"dwconv:96x28x28,kernel=3,pad=1", "simple3", 5000000}};
     int n = tw_test_part((int)TW_COUNT(row));
     for (int i = 0; i < n; i++)
         CHECK(is_never_beaten(row[i].workload, row[i].machine, &(tw_search_options){.budget = row[i].budget}));

@@ -119,6 +119,7 @@ static void check_same(const tw_timeline *a, const tw_timeline *b, const tw_prog
         }
 }
 
+static int n_skipped;         /* programs of which anything was skipped                         */
 static int n_skipped_returns; /* programs whose partial sums return, of which rounds were skipped */
 
 /* What a search measures is what the whole simulation says. */
@@ -128,6 +129,7 @@ static void check_measured(const tw_program *p, tw_arena *scratch, tw_diag *diag
     tw_timeline brief;
     CHECK_EQ(tw_timeline_measure(p, true, &meter, scratch, diag, &brief), TW_OK);
     CHECK(!meter.unfinished && meter.done > 0);
+    n_skipped += meter.done < brief.sum.instructions;
     if (p->flow->residency[0][tw_op_output(p->op)].returns && meter.done < brief.sum.instructions)
         n_skipped_returns++;
     CHECK_EQ(brief.sum.cycles, plain->sum.cycles);
@@ -243,6 +245,52 @@ TEST(rounds_that_wait_for_partial_sums_are_not_taken_for_others)
     print_message("%" PRId64 " of %d programs run, %" PRId64 " instructions, %d with partial sums skipped\n", n,
                   most, instructions, n_skipped_returns - before);
     CHECK(n > most / 2 && n_skipped_returns - before > most / 10);
+}
+
+/* Windows that are padded or not, with strides and gaps, also of one loop over two axes. */
+static void make_windows(uint64_t *rng, text *t)
+{
+    static const char *const order[] = {"oc, oy, ox, ic, ky, kx", "ic, oc, oy, ox, ky, kx",
+                                        "oy, ox, oc, ic, ky, kx", "ox, ic, oc, ky, oy, kx",
+                                        "ky, oy, ic, ox, kx, oc", "oc, ic, kx, ky, ox, oy"};
+    static const char *const keep[] = {"tile", "oc", "oy", "ic", "all"};
+    int64_t k[2] = {pick(rng, 1, 3), pick(rng, 1, 3)}, pad[2], out[2], in[2], step = pick(rng, 1, 3);
+    char l2[120] = "";
+    for (int i = 0; i < 2; i++) {
+        pad[i] = pick(rng, 0, 2) ? 0 : pick(rng, 0, k[i] - 1);
+        out[i] = pick(rng, 0, 1) ? pick(rng, 1, 4) : pick(rng, 6, 16);
+        in[i] = tw_max(1, (out[i] - 1) * step + k[i] - 2 * pad[i]);
+    }
+    snprintf(t->workload, sizeof t->workload,
+             "conv:%" PRId64 "x%" PRId64 "x%" PRId64 ",out=%" PRId64 ",kernel=%" PRId64 "x%" PRId64
+             ",stride=%" PRId64 ",pad=%" PRId64 "x%" PRId64,
+             pick(rng, 1, 9), in[0], in[1], pick(rng, 1, 12), k[0], k[1], step, pad[0], pad[1]);
+    if (pick(rng, 0, 1))
+        snprintf(l2, sizeof l2, ", buffers: {ifm: %" PRId64 ", w: %" PRId64 ", ofm: %" PRId64 "}", pick(rng, 1, 30),
+                 pick(rng, 1, 30), pick(rng, 1, 30));
+    snprintf(
+        t->mapping, sizeof t->mapping,
+        "mapping:\n  conv:\n    levels:\n      - {at: l2, pass: true, keep: {ifm: %s, w: %s}%s}\n"
+        "      - {at: l1, pass: true}\n      - {at: fab, tiles: {oc: 1}, sizes: {oy: 1, ox: 1, ic: 1, ky: %" PRId64
+        "}, order: [%s], buffers: {ofm: %" PRId64 "}}\n",
+        keep[pick(rng, 0, 4)], keep[pick(rng, 0, 4)], l2, pick(rng, 1, k[0]), order[pick(rng, 0, 5)],
+        pick(rng, 1, 3));
+}
+
+TEST(windows_are_skipped_as_they_would_have_happened)
+{
+    uint64_t rng = tw_test_seed();
+    int64_t n = 0, instructions = 0;
+    int most = tw_test_rounds(2000), before = n_skipped;
+    for (int i = 0; i < most; i++) {
+        text t;
+        make_machine(&rng, &t);
+        make_windows(&rng, &t);
+        n += try_case(&t, &instructions);
+    }
+    print_message("%" PRId64 " of %d programs run, %" PRId64 " instructions, %d skipped\n", n, most, instructions,
+                  n_skipped - before);
+    CHECK(n > most / 2 && n_skipped - before > most / 4);
 }
 
 /* Rounds of the output's channels, each with sweeps of a window that slides. */
