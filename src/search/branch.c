@@ -1518,8 +1518,11 @@ static bool is_divided(const branch *b)
 /* Around the best, if it is one of these. */
 static tw_status walk_divided(branch *b)
 {
+    const tw_search_options *options = b->options;
+    int64_t most = options->patience > 0 ? HURRIED_WORK : WALK_WORK;
     if (!is_divided(b) || is_over(b) || is_near(b)) return TW_OK;
-    if (b->total < NO_BUDGET) b->total = b->out->work + (b->options->patience > 0 ? HURRIED_WORK : WALK_WORK);
+    if (options->budget > 0 && options->patience == 0) most = tw_min(most, options->budget / LATE_SHARE);
+    if (b->total < NO_BUDGET) b->total = b->out->work + most;
     be_patient(b);
     return run_walks(b);
 }
