@@ -479,7 +479,7 @@ static tw_text written(const draw *d, int n_threads)
 TEST(any_number_of_threads_finds_the_same_groups)
 {
     uint64_t random = tw_test_seed();
-    for (int i = 0; i < 12; i++) {
+    for (int i = tw_test_rounds(24); i > 0; i--) {
         draw d = {.random = (uint64_t)tw_test_pick(&random, 1, INT64_MAX / 2)};
         draw_machine(&d);
         draw_workload(&d);
