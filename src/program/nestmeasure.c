@@ -355,11 +355,42 @@ static tw_status check_missing(const tw_nest_builder *b)
     return TW_OK;
 }
 
+/* Whether some operator of the group reads elements of what is held, not only padding. */
+static bool is_touched(const tw_nest_walk *w, const tw_nest_hold *s)
+{
+    const tw_nest *nest = w->nest;
+    tw_region region;
+    for (int k = 0; k < nest->n_ops; k++) {
+        const tw_op *op = nest->op[k].op;
+        for (int o = 0; o < tw_op_output(op) && (s->readers >> k & 1); o++)
+            if (op->operand[o].tensor == s->tensor &&
+                tw_region_of(&op->operand[o], tw_nest_box(w, k, 0), &region) > 0)
+                return true;
+    }
+    return false;
+}
+
+/* What a group loads for others, too, comes before the first command of its own that reads it: one that reads nothing but padding would never
+ * load it. */
+static tw_status check_loads(const tw_nest_builder *b, const tw_nest_walk *w)
+{
+    for (int s = 0; s < b->nest->n_holds; s++) {
+        const tw_nest_hold *hold = &b->nest->hold[s];
+        if (!hold->resident || hold->from != TW_FROM_TENSOR || is_touched(w, hold)) continue;
+        return tw_diag_infeasible(
+            b->diag, b->nest->map->loc,
+            "group '%s' is the first one that has '%s', which is resident, and reads nothing but padding of it",
+            b->nest->map->name, tw_nest_tensor_name(b->nest, hold->tensor));
+    }
+    return TW_OK;
+}
+
 tw_status tw_nest_measure(tw_nest_builder *b, tw_arena *scratch)
 {
     tw_nest_walk w;
     TW_TRY(open_marks(b, scratch));
     TW_TRY(tw_nest_walk_init(&w, b->nest, scratch));
+    TW_TRY(check_loads(b, &w));
     TW_ALLOC(scratch, b->rows, b->nest->n_holds);
     for (; !w.done; tw_nest_walk_next(&w), b->nest->n_steps++) {
         TW_TRY(measure_step(b, &w));

@@ -490,7 +490,10 @@ static void check_plan(const problem *p, int64_t least)
         CHECK(least == 0 || tw_plan_summary(plan)->cycles <= least);
         bool grouped = tw_plan_n_groups(plan) > 0; /* otherwise layers on one core are faster */
         for (int op = 0; op < (grouped ? 1 : p->n_ops); op++) {
-            CHECK_EQ(tw_plan_verify(ctx, plan, grouped ? -1 : op, &options, &v), TW_OK);
+            tw_status judged = tw_plan_verify(ctx, plan, grouped ? -1 : op, &options, &v);
+            if (judged != TW_OK)
+                fprintf(stderr, "%s%s%sis wrong\n", p->machine, p->workload, print_plan(ctx, plan));
+            CHECK_EQ(judged, TW_OK);
             CHECK(v->checked && v->executed && v->equal);
         }
         CHECK_EQ(find_plan(ctx, p, 3, &again), TW_OK);

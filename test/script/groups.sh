@@ -355,4 +355,15 @@ narrow out.txt
 says out.txt "23 of 24 compute engines never run"; says out.txt "in use over time"; says out.txt "more engines do nothing in this time"
 idle=$(tr '\n' ' ' <out.txt | tr -s ' ' | sed 's/.*of the time: \([0-9]*\)% of what all cores could.*/\1/')
 [ "$idle" -ge 91 ] || fail "$idle % idle, of which eleven of twelve arrays are 91 %"
+# ---- what is resident is loaded by the first group that has it: one that reads nothing but padding of it would not ----
+cat >padding.yaml <<'END'
+divide: {conv: {ky: [1, 1]}}
+groups:
+  - {ops: [conv.sum0], core: big, levels: [{at: l1}]}
+  - {ops: [conv.sum1], core: big, levels: [{at: l1}]}
+  - {ops: [conv], core: big, levels: [{at: l1}]}
+resident: {conv.ifm: sram}
+END
+expect 1 eval conv:2x1x1,out=2,kernel=3,pad=1,dtype=i8 -m "$source"/test/mapping/duo.yaml --mapping padding.yaml
+says err.txt "padding.yaml:3:5: infeasible: group 'conv.sum0' is the first one that has 'conv.ifm', which is resident, and reads nothing but padding of it"
 exit $failed
