@@ -4,6 +4,7 @@
 #include "api/options.h"
 #include "plan/context.h"
 #include "plan/ends.h"
+#include "plan/off_chip.h"
 
 tw_status tw_plan_group_search(tw_context *ctx, const tw_plan *plan, tw_group_search *out)
 {
@@ -70,6 +71,7 @@ tw_status tw_plan_restore_groups(tw_context *ctx, const tw_model *model, const t
                              "a mapping without groups is not what a search for groups found");
     TW_ALLOC(ctx->arena, search, 1);
     TW_TRY(tw_joint_search_of(ctx, &own, search));
+    if (own.measure == TW_TRAFFIC) TW_TRY(tw_off_chip_bound(model, machine, ctx->scratch, &search->bound_units));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
     tw_status status = tw_plan_build_joint(model, machine, mapping, search, &work, &plan);

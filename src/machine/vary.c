@@ -93,3 +93,19 @@ bool tw_variant_set_engine(tw_variant *v, int engine, const tw_engine *is)
     memcpy(v->machine->engine, v->view[0].machine.engine, sizeof v->machine->engine);
     return count_lanes(v);
 }
+
+static void count_outermost(tw_machine *machine)
+{
+    for (int m = 0; m < machine->n_memories; m++) machine->memory[m].energy_fj = m == 0;
+    for (int e = 0; e < machine->n_engines; e++) machine->engine[e].energy_fj = 0;
+}
+
+void tw_variant_count_outermost(tw_variant *v)
+{
+    count_outermost(v->machine);
+    if (!v->platform) return;
+    for (int m = 0; m < v->platform->n_memories; m++) v->memory[m].is.energy_fj = m == 0;
+    for (int e = 0; e < v->platform->n_engines; e++) v->engine[e].is.energy_fj = 0;
+    for (int i = 0; i < v->platform->n_views; i++) count_outermost(&v->view[i].machine);
+    for (int p = 0; p < v->platform->n_ports; p++) v->port[p].read_fj = v->port[p].write_fj = -1;
+}

@@ -26,4 +26,6 @@ void tw_variant_set_size(tw_variant *v, int memory, int64_t size);
 /* What an engine costs, how many of it take turns, and whether its transfers follow each other: the rest of `is` is not looked at.
  * False: memories that are private to a dimension of an array would not fit the arrays of others any more. */
 bool tw_variant_set_engine(tw_variant *v, int engine, const tw_engine *is);
+/* Energies that count: 1 for each unit read from or written to the outermost memory, 0 for all else. */
+void tw_variant_count_outermost(tw_variant *v);
 #endif

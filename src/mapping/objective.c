@@ -2,6 +2,8 @@
  * objective.h. */
 #include "mapping/objective.h"
 
+#include "machine/platform.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -10,6 +12,38 @@ static int find_mover(const tw_machine *machine, const char *name)
     for (int e = 0; e < machine->n_engines; e++)
         if (machine->engine[e].kind == TW_MOVES && strcmp(machine->engine[e].name, name) == 0) return e;
     return -1;
+}
+
+/* The memory that alone is joined to the outermost one and to none else outside of it: what crosses one of both crosses the other. -1: there is none. */
+static int only_inside_outermost(const tw_machine *machine)
+{
+    int found = -1;
+    for (int e = 0; e < machine->n_engines; e++) {
+        const tw_engine *mover = &machine->engine[e];
+        if (mover->kind != TW_MOVES || mover->outer != 0) continue;
+        if (found >= 0 && found != mover->memory) return -1;
+        found = mover->memory;
+    }
+    for (int e = 0; e < machine->n_engines && found > 0; e++)
+        if (machine->engine[e].kind == TW_MOVES && machine->engine[e].memory == found &&
+            machine->engine[e].outer > 0)
+            return -1;
+    return found;
+}
+
+/* Traffic of the outermost memory is that of the one memory that it is joined to. */
+static tw_status resolve_outermost(const tw_objective *objective, const tw_machine *machine, tw_diag *diag,
+                                   tw_goal *out)
+{
+    if (objective->measure == TW_PEAK)
+        return tw_diag_error(diag, (tw_loc){0}, "'%s' is the outermost memory of '%s': no buffers are in it",
+                             objective->at, machine->name);
+    out->memory = only_inside_outermost(machine);
+    if (out->memory > 0) return TW_OK;
+    return tw_diag_error(
+        diag, (tw_loc){0},
+        "'%s' of '%s' is joined to several memories: the objective 'traffic' takes one of them, or a mover",
+        objective->at, machine->name);
 }
 
 static tw_status resolve(const tw_objective *objective, const tw_machine *machine, tw_diag *diag, tw_goal *out)
@@ -26,11 +60,7 @@ static tw_status resolve(const tw_objective *objective, const tw_machine *machin
                              objective->measure == TW_PEAK ? "memory" : "mover or a memory");
     out->memory = tw_machine_find_memory(machine, objective->at);
     if (out->memory < 0 && objective->measure == TW_TRAFFIC) out->engine = find_mover(machine, objective->at);
-    if (out->memory == 0)
-        return tw_diag_error(diag, (tw_loc){0},
-                             "'%s' is the outermost memory of '%s': nothing is outside of it, and "
-                             "no buffers lie in it",
-                             objective->at, machine->name);
+    if (out->memory == 0) return resolve_outermost(objective, machine, diag, out);
     if (out->memory < 0 && out->engine < 0)
         return tw_diag_error(diag, (tw_loc){0}, "machine '%s' has no %s '%s'", machine->name,
                              objective->measure == TW_PEAK ? "memory" : "mover or memory", objective->at);
@@ -68,6 +98,46 @@ tw_status tw_goals_of(const tw_search_options *options, const tw_machine *machin
         out->goal[0] = (tw_goal){.measure = TW_CYCLES, .memory = -1, .engine = -1};
     }
     return TW_OK;
+}
+
+tw_status tw_goals_check(const tw_search_options *options, const tw_machine *machine, tw_diag *diag)
+{
+    const tw_platform *platform = machine->platform;
+    tw_diag muted = {.muted = true};
+    tw_goals goals;
+    for (int v = 0; platform && v < platform->n_views; v++)
+        if (tw_goals_of(options, &platform->view[v].machine, &muted, &goals) == TW_OK) return TW_OK;
+    return tw_goals_of(options, machine, diag, &goals);
+}
+
+/* ---- traffic of the outermost memory ---- */
+
+static bool is_called(const char *name, const char *full, const char *brief)
+{
+    return strcmp(name, full) == 0 || strcmp(name, brief) == 0;
+}
+
+bool tw_objective_is_off_chip(const tw_objective *objective, const tw_machine *machine)
+{
+    const tw_platform *p = machine->platform;
+    int memory = -1, mover = -1, n_movers = 0;
+    bool one_memory = true;
+    if (objective->measure != TW_TRAFFIC || !objective->at || !p) return false;
+    if (strcmp(objective->at, p->memory[0].name) == 0) return true;
+    for (int e = 0; e < p->n_engines; e++) {
+        const tw_engine *is = &p->engine[e].is;
+        if (is->kind != TW_MOVES || is->outer != 0) continue;
+        one_memory &= memory < 0 || memory == is->memory;
+        memory = is->memory;
+        mover = e;
+        n_movers++;
+    }
+    for (int e = 0; e < p->n_engines; e++)
+        one_memory &=
+            p->engine[e].is.kind != TW_MOVES || p->engine[e].is.memory != memory || p->engine[e].is.outer == 0;
+    return (n_movers == 1 && is_called(objective->at, p->engine[mover].name, p->engine[mover].is.name)) ||
+           (memory > 0 && one_memory &&
+            is_called(objective->at, p->memory[memory].name, p->memory[memory].is.name));
 }
 
 /* Whether what is moved costs energy, so that mappings differ in it. */

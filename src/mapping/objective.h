@@ -44,6 +44,10 @@ typedef struct tw_outcome {
 /* Names to numbers; what does not exist is reported. Without objectives: latency. */
 TW_NODISCARD tw_status tw_goals_of(const tw_search_options *options, const tw_machine *machine, tw_diag *diag,
                                    tw_goals *out);
+/* Reports names that no view of the machine has. */
+TW_NODISCARD tw_status tw_goals_check(const tw_search_options *options, const tw_machine *machine, tw_diag *diag);
+/* Whether the objective is all traffic into and out of the outermost memory: by its own name, or by that of the only memory or the only mover that is joined to it. */
+bool tw_objective_is_off_chip(const tw_objective *objective, const tw_machine *machine);
 /* Adds what decides among equals, energy, then time, then memory, as ties, as far as they are not objectives themselves.
  * Where time is no goal it may not be known: then only energy. */
 void tw_goals_add_ties(tw_goals *goals, bool timed);

@@ -17,9 +17,9 @@ static bool is_near_bound(const tw_plan *plan, tw_measure measure)
 static bool is_asked(const tw_request *asked, const tw_plan *plan)
 {
     const tw_joint_search *search = plan && plan->joint ? plan->joint->search : NULL;
-    return search && asked->writes && !asked->options->limits && !asked->options->pareto &&
-           tw_several_is_asked(asked) && asked->machine->platform->n_cores > 1 && asked->model->n_divided == 0 &&
-           plan->model == asked->model && !is_near_bound(plan, search->measure);
+    return search && search->measure != TW_TRAFFIC && asked->writes && !asked->options->limits &&
+           !asked->options->pareto && tw_several_is_asked(asked) && asked->machine->platform->n_cores > 1 &&
+           asked->model->n_divided == 0 && plan->model == asked->model && !is_near_bound(plan, search->measure);
 }
 
 /* The plan of what was found; what is known of the model as it was given holds of it, but for proofs. */

@@ -9,6 +9,7 @@
 #include "plan/evaluate.h"
 #include "plan/exchange.h"
 #include "plan/fused.h"
+#include "plan/off_chip.h"
 #include "plan/padding.h"
 #include "plan/placing.h"
 #include "plan/plan.h"
@@ -200,6 +201,14 @@ static bool was_stopped(const hunt *h)
     return false;
 }
 
+/* Units that operators one after the other move over the links of the outermost memory. */
+static int64_t layers_off_chip(const tw_plan *plan)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < plan->model->n_ops; i++) sum += tw_off_chip_of_op(plan, i);
+    return sum;
+}
+
 /* In the time that is left. */
 static tw_status find_groups(const tw_request *asked, int64_t start, const tw_work *work, const tw_plan **out)
 {
@@ -210,8 +219,7 @@ static tw_status find_groups(const tw_request *asked, int64_t start, const tw_wo
     if (most > 0 && left <= 0 && !asked->options->limits) return TW_OK;
     tw_deadline_init(&limit, most > 0 && left < least ? least : left, deadline);
     work->diag->deadline = &limit;
-    tw_status status = tw_several_is_asked(asked) ? tw_several_find(asked, *out, work, out)
-                                                  : tw_fused_find(asked, *out, NULL, work, out);
+    tw_status status = tw_groups_find(asked, *out, *out ? layers_off_chip(*out) : 0, NULL, work, out);
     work->diag->deadline = deadline;
     return status;
 }

@@ -7,6 +7,7 @@
 #include "machine/discipline.h"
 #include "machine/vary.h"
 #include "mapping/groups.h"
+#include "mapping/objective.h"
 #include "plan/ends.h"
 #include "plan/polish.h"
 #include "search/search.h"
@@ -35,12 +36,19 @@ static double tolerance_of(const tw_search_options *options)
     return any && options->within ? options->within[0] : 0;
 }
 
+/* Whether groups can be searched for by the first objective: off_chip.h has the last one. */
+static bool is_searched(const tw_search_options *options, const tw_machine *machine)
+{
+    tw_measure first = measure_of(options);
+    return first == TW_CYCLES || first == TW_ENERGY || first == TW_EDP ||
+           tw_objective_is_off_chip(&options->objective[0], machine);
+}
+
 bool tw_fused_suits(const tw_request *asked)
 {
-    tw_measure first = measure_of(asked->options);
     const tw_limits *limits = asked->options->limits;
     return asked->options->groups && (!limits || limits->groups.n_groups > 0) && !asked->options->pareto &&
-           tw_discipline_of(asked->machine)->fuses && (first == TW_CYCLES || first == TW_ENERGY || first == TW_EDP);
+           tw_discipline_of(asked->machine)->fuses && is_searched(asked->options, asked->machine);
 }
 
 bool tw_fused_is_asked(const tw_request *asked)
@@ -50,12 +58,14 @@ bool tw_fused_is_asked(const tw_request *asked)
 
 tw_status tw_fused_check(const tw_search_options *options, const tw_machine *machine, tw_loc loc, tw_diag *diag)
 {
-    tw_measure first = measure_of(options);
     if (!options->groups)
         return tw_diag_error(diag, loc, "groups are given, and a plan layer by layer (--layers) has none");
-    if (options->pareto || (first != TW_CYCLES && first != TW_ENERGY && first != TW_EDP))
-        return tw_diag_error(diag, loc,
-                             "groups are given: their search makes latency, energy or EDP small, and has no front");
+    if (options->pareto || !is_searched(options, machine))
+        return tw_diag_error(
+            diag, loc,
+            "groups are given: their search makes latency, energy, EDP or the traffic of '%s' small, "
+            "and has no front",
+            machine->platform ? machine->platform->memory[0].name : machine->memory[0].name);
     return tw_grouping_check_machine(machine, loc, diag);
 }
 

@@ -157,7 +157,8 @@ static tw_status claims_of(const tw_plan *plan, tw_arena *arena, tw_claims *out)
                        .op = op,
                        .port_busy = timeline->port_busy,
                        .port_passed = timeline->port_passed,
-                       .port_units = timeline->port_units};
+                       .port_units = timeline->port_units,
+                       .outermost_units = &timeline->outermost_units};
     return claim_parts(plan, arena, out);
 }
 

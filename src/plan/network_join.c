@@ -7,6 +7,7 @@
 #include "plan/fused.h"
 #include "plan/network_again.h"
 #include "plan/network_mapping.h"
+#include "plan/off_chip.h"
 #include "plan/several.h"
 
 #include <string.h>
@@ -308,6 +309,15 @@ static tw_summary sum_of(const tw_network_plan *plan, const tw_stretch *s)
     return sum;
 }
 
+/* What its steps move over the links of the outermost memory. */
+static int64_t off_chip_of(const tw_network_plan *plan, const tw_stretch *s)
+{
+    int64_t sum = 0;
+    for (int i = s->first; i < s->first + s->n; i++)
+        sum += tw_off_chip_of_op(plan->plan[plan->network->layers.of[i]], 0);
+    return sum;
+}
+
 /* What each step takes by its layer, as operators of a plan. */
 static tw_status each_of(const tw_network_plan *plan, const tw_stretch *s, tw_arena *arena, tw_op_plan **out)
 {
@@ -323,7 +333,8 @@ static tw_status plan_on_cores(const tw_network_plan *plan, const tw_request *as
     bool layers = has_layers(plan, s);
     tw_plan apart = {.model = asked->model, .machine = plan->machine};
     if (layers) apart.sum = sum_of(plan, s);
-    tw_status status = tw_several_find(asked, layers ? &apart : NULL, work, out);
+    tw_status status =
+        tw_groups_find(asked, layers ? &apart : NULL, layers ? off_chip_of(plan, s) : 0, NULL, work, out);
     if (status == TW_INFEASIBLE || *out == &apart) *out = NULL;
     return status == TW_INFEASIBLE ? TW_OK : status;
 }
@@ -344,7 +355,7 @@ static tw_status plan_stretch(const tw_network_plan *plan, const tw_search_optio
     TW_TRY(each_of(plan, s, work->scratch, &each));
     const tw_plan apart = {
         .model = &s->model, .machine = plan->machine, .mapping = &mapping, .op = each, .sum = sum_of(plan, s)};
-    TW_TRY(tw_fused_find(&asked, &apart, s->alone, work, out));
+    TW_TRY(tw_groups_find(&asked, &apart, off_chip_of(plan, s), s->alone, work, out));
     if (*out == &apart) *out = NULL;
     return TW_OK;
 }

@@ -11,6 +11,7 @@
 
 #include "core/deadline.h"
 #include "mapping/limits.h"
+#include "mapping/objective.h"
 #include "plan/fused.h"
 #include "plan/network_mapping.h"
 #include "plan/plan.h"
@@ -542,6 +543,7 @@ static tw_status check_limits(const team *t, tw_context *ctx)
 {
     const tw_limits *limits = t->mapping ? NULL : t->options->search->limits;
     const tw_work all = tw_context_work(ctx);
+    if (!t->mapping) TW_TRY(tw_goals_check(t->options->search, t->machine, &ctx->diag));
     if (!limits || !limits->programs) return TW_OK;
     TW_TRY(tw_fused_check(t->options->search, t->machine, limits->programs->key_loc, &ctx->diag));
     return tw_program_limits_check(t->network, t->machine, limits->programs, &all);

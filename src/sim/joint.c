@@ -211,9 +211,21 @@ static __int128 energy_of(const tw_platform *platform, const tw_instr *in)
 
 double tw_joint_energy(const tw_platform *platform, const tw_instr *in) { return (double)energy_of(platform, in); }
 
+/* Units of one command that are read from or written to memory 0. */
+static int64_t outermost_of(const tw_platform *platform, const tw_instr *in)
+{
+    const tw_platform_engine *engine = &platform->engine[in->engine];
+    bool out = in->op == TW_STORE;
+    if (in->op == TW_EXEC || engine->is.outer != 0 || in->heard) return 0;
+    int port = out ? engine->writes[1] : engine->reads[0];
+    int64_t units = out ? in->writes : in->reads, word = port >= 0 ? platform->port[port].word : 1;
+    return tw_cdiv(units, word) * word;
+}
+
 /* What a group has fits if the sum does, which is checked in the end. */
 static void add_energy(runner *r, const tw_instr *in)
 {
+    r->out->outermost_units = tw_sat_add(r->out->outermost_units, outermost_of(r->joint->platform, in));
     __int128 fj = energy_of(r->joint->platform, in);
     r->energy_fj += fj;
     if (r->out->group_fj && r->energy_fj <= INT64_MAX) r->out->group_fj[in->group] += (int64_t)fj;

@@ -27,11 +27,13 @@ typedef struct tw_joint_timeline {
     tw_joint_span (*op)[TW_MAX_GROUP_OPS]; /* per group and operator               */
     int64_t *port_busy, *port_passed;      /* per port                                  */
     int64_t *port_units;                   /* per port: in whole words, what is heard once */
-    tw_idle *idle;                         /* per engine: of those that compute         */
-    int64_t *op_extra;                     /* per group and operator, flat: cycles of `idle` late and contended */
-    int64_t *no_data, *no_credit;          /* per engine and hold: engine * holds + hold, see tw_timeline */
-    int64_t *group_fj;                     /* per group: energy of its commands         */
-    int *first_wait;                       /* per engine: hold that its first execution waited for last, -1: none */
+    int64_t
+        outermost_units; /* read from and written to memory 0: as its ports count, in whole words, what is heard once */
+    tw_idle *idle;       /* per engine: of those that compute         */
+    int64_t *op_extra;            /* per group and operator, flat: cycles of `idle` late and contended */
+    int64_t *no_data, *no_credit; /* per engine and hold: engine * holds + hold, see tw_timeline */
+    int64_t *group_fj;            /* per group: energy of its commands         */
+    int *first_wait;              /* per engine: hold that its first execution waited for last, -1: none */
 } tw_joint_timeline;
 
 /* Tables go into the work's arena. The sink, which may be NULL, sees every command in program order. TW_STOPPED when the deadline

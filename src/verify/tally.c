@@ -225,6 +225,20 @@ static void compare_sum(const tw_tally *t, tw_fault *fault)
     tw_tally_claims(fault, "", "", c, TW_COUNT(c));
 }
 
+/* What was read from and written to memory 0. */
+static void compare_outermost(tw_tally *t, tw_fault *fault)
+{
+    int64_t sum = 0;
+    for (int e = 0; e < t->scene->platform->n_engines; e++) {
+        const tw_engine *engine = &t->scene->platform->engine[e].is;
+        if (engine->kind != TW_MOVES || engine->outer != 0) continue;
+        add(t, &sum, t->passed[e].units[true][true]);
+        add(t, &sum, t->passed[e].units[false][false]);
+    }
+    const tw_claim c = {"units of the outermost memory", *t->claims->outermost_units, sum};
+    tw_tally_claims(fault, "", "", &c, 1);
+}
+
 /* The share of an engine in the critical path is not more than all its commands and the launch, and of the engine of the command that ends
  * last not less than that command. Which way the path takes between is not known here. */
 static void compare_share(const tw_tally *t, int e, tw_fault *fault)
@@ -405,6 +419,7 @@ void tw_tally_compare(tw_tally *t, tw_fault *fault)
     t->sum.energy_fj = energy_of(t, t->passed);
     if (t->overflows) tw_fault_set(fault, "the numbers of the report do not fit into 64 bits");
     compare_sum(t, fault);
+    if (said->outermost_units) compare_outermost(t, fault);
     for (int e = 0; e < t->scene->platform->n_engines && said->engine; e++) compare_engine(t, e, fault);
     if (said->engine && !t->unhurried) compare_path(t, fault);
     for (int e = 0; e < t->scene->platform->n_engines && !t->unhurried; e++) {

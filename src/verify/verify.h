@@ -57,12 +57,13 @@ typedef struct tw_claims {
     const tw_summary
         *op; /* of groups, per operator of the model: cycles (the end of its last execution), execs, macs */
     const int64_t *port_busy, *port_passed, /* of groups, per port: cycles of all its ways, transfers, */
-        *port_units;            /* and what these move, in whole words                                     */
-    const tw_op_claim *op_time; /* of groups, per operator of the model,                                */
-    const tw_hold_claim *hold;  /* per hold, by the number that buffers name,                           */
-    const int64_t *group_fj;    /* and per group, energy of its commands                                */
-    const tw_idle_claim *idle;  /* of groups, per engine                                                */
-    bool has_compute;           /* of one operator: what follows is said, of its compute engine         */
+        *port_units;                /* and what these move, in whole words                                     */
+    const int64_t *outermost_units; /* of groups: read from and written to memory 0, in whole words    */
+    const tw_op_claim *op_time;     /* of groups, per operator of the model,                                */
+    const tw_hold_claim *hold;      /* per hold, by the number that buffers name,                           */
+    const int64_t *group_fj;        /* and per group, energy of its commands                                */
+    const tw_idle_claim *idle;      /* of groups, per engine                                                */
+    bool has_compute;               /* of one operator: what follows is said, of its compute engine         */
     int compute_engine;
     tw_idle_claim compute;
 } tw_claims;

@@ -4,6 +4,7 @@
 #include "plan/ends.h"
 #include "plan/groupfacts.h"
 #include "plan/groupform.h"
+#include "plan/off_chip.h"
 #include "report/facts/jointfacts.h"
 
 static const char *engine_name(const tw_plan *plan, int engine)
@@ -149,6 +150,14 @@ static void write_bottleneck(const tw_plan *plan, tw_json *j)
     tw_json_key_int(j, "critical_port_cycles", tw_joint_port_path(plan));
 }
 
+static const char *measure_word(tw_measure measure)
+{
+    return measure == TW_ENERGY    ? "energy"
+           : measure == TW_EDP     ? "edp"
+           : measure == TW_TRAFFIC ? "traffic"
+                                   : "latency";
+}
+
 /* How the groups were found; null: the mapping was given. */
 static void write_search(const tw_plan *plan, tw_json *j)
 {
@@ -159,7 +168,7 @@ static void write_search(const tw_plan *plan, tw_json *j)
         return;
     }
     tw_json_open_line(j, '{');
-    tw_json_key_string(j, "measure", s->measure == TW_ENERGY ? "energy" : s->measure == TW_EDP ? "edp" : "latency");
+    tw_json_key_string(j, "measure", measure_word(s->measure));
     tw_json_key_int_or_null(j, "layers_cycles", s->apart.cycles, s->apart.cycles > 0);
     tw_json_key_int_or_null(j, "layers_energy_fj", s->apart.energy_fj, s->apart.cycles > 0);
     if (s->n_cores > 1) {
@@ -180,6 +189,8 @@ static void write_search(const tw_plan *plan, tw_json *j)
     }
     tw_json_key_int_or_null(j, "bound_cycles", s->bound, s->bound > 0);
     tw_json_key_string(j, "bound_by", s->bound_by);
+    tw_json_key_int_or_null(j, "bound_off_chip", s->bound_units, s->bound_units > 0);
+    tw_json_key_int(j, "off_chip", tw_off_chip_of_groups(plan));
     tw_json_key_int(j, "simulations", s->n_simulated);
     tw_json_close(j);
 }

@@ -1,6 +1,8 @@
 /* src/report/facts/network_row.c - see network_row.h. */
 #include "report/facts/network_row.h"
 
+#include "plan/off_chip.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -94,28 +96,15 @@ const char *tw_tile_text(const tw_plan *plan, int level, tw_arena *arena)
     return tw_arena_printf(arena, "%s", *text ? text : "1");
 }
 
-/* Over movers between the outermost memory and another one. */
-static int64_t program_off_chip(const tw_plan *plan)
-{
-    const tw_platform *platform = plan->joint->program->platform;
-    int64_t units = 0;
-    for (int e = 0; e < platform->n_engines; e++) {
-        const tw_engine_use *use = &plan->joint->timeline.engine[e];
-        if (use->loads + use->stores > 0 && platform->engine[e].is.outer == 0)
-            units += use->load_units + use->store_units;
-    }
-    return units;
-}
-
 int64_t tw_network_off_chip(const tw_network_plan *plan)
 {
     int64_t units = 0;
     for (int i = 0; i < plan->n_parts; i++) {
         const tw_network_part *part = &plan->part[i];
-        if (part->plan) units += program_off_chip(part->plan);
+        if (part->plan) units += tw_off_chip_of_groups(part->plan);
         for (int s = part->first_step; s < part->first_step + part->n_steps && !part->plan; s++) {
             tw_network_row row = tw_network_row_of(plan, s);
-            units += row.plan ? tw_step_off_chip(row.plan) : 0;
+            units += row.plan ? tw_off_chip_of_op(row.plan, 0) : 0;
         }
     }
     return units;
@@ -126,15 +115,4 @@ int64_t tw_step_moves(const tw_plan *plan, int memory)
     int64_t sum = 0;
     for (int o = 0; o < plan->model->op[0].n_operands; o++) sum += plan->op[0].link[memory][o].units;
     return sum;
-}
-
-int64_t tw_step_off_chip(const tw_plan *plan)
-{
-    int64_t units = 0;
-    for (int m = 1; m < plan->machine->n_memories; m++)
-        for (int o = 0; o < plan->model->op[0].n_operands; o++) {
-            const tw_link_use *link = &plan->op[0].link[m][o];
-            if (link->inner && strcmp(link->outer, plan->machine->memory[0].name) == 0) units += link->units;
-        }
-    return units;
 }

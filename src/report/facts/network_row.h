@@ -29,8 +29,6 @@ bool tw_tile_is_cut(const tw_plan *plan, int level);
 int64_t tw_tile_extent(const tw_plan *plan, int level, int loop);
 /* "oc 64, oy 14, ox 56" of loops that are longer than 1; "pass". NULL when out of memory. */
 const char *tw_tile_text(const tw_plan *plan, int level, tw_arena *arena);
-/* Units that a step moves out of and into the outermost memory. */
-int64_t tw_step_off_chip(const tw_plan *plan);
 /* The same of the whole network: of its programs, and of the steps that are done by their layers. */
 int64_t tw_network_off_chip(const tw_network_plan *plan);
 /* Units that a step moves over the links into memory m, from 1 on, in both directions. */

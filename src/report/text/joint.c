@@ -4,6 +4,7 @@
 #include "plan/ends.h"
 #include "plan/groupfacts.h"
 #include "plan/links.h"
+#include "plan/off_chip.h"
 #include "report/facts/jointfacts.h"
 #include "report/report.h"
 #include "report/text/gantt.h"
@@ -239,12 +240,28 @@ void tw_joint_space_print(const tw_plan *plan, tw_line *line)
     tw_fact_put(line, TW_PLAIN, "", text);
 }
 
+/* "36'440 bytes into and out of dram; no plan moves fewer: reached" */
+static void print_moved(const tw_plan *plan, tw_line *line)
+{
+    const tw_joint_search *s = plan->joint->search;
+    int64_t units = tw_off_chip_of_groups(plan);
+    char text[256];
+    int n = snprintf(text, sizeof text, "%s %s into and out of %.60s", TW_GROUPED(units),
+                     tw_unit_plural(plan->machine->unit), platform_of(plan)->memory[0].name);
+    if (s->bound_units > 0) {
+        snprintf(text + n, sizeof text - (size_t)n, "; no plan moves fewer than %s", TW_GROUPED(s->bound_units));
+        tw_distance_add(text, sizeof text, units, s->bound_units);
+    }
+    tw_fact_put(line, TW_PLAIN, "moved", text);
+}
+
 /* What the same takes layer by layer or on fewer cores, and what no plan is below. */
 static void print_search(const tw_plan *plan, tw_line *line)
 {
     const tw_joint_search *s = plan->joint->search;
     char text[400];
     if (!s) return;
+    if (s->measure == TW_TRAFFIC) print_moved(plan, line);
     print_layers(plan, line);
     tw_cores_compared_print(platform_of(plan), s, line);
     tw_joint_space_print(plan, line);

@@ -3,6 +3,7 @@
 #include "plan/ends.h"
 #include "plan/groupfacts.h"
 #include "plan/links.h"
+#include "plan/off_chip.h"
 #include "report/facts/jointfacts.h"
 #include "report/facts/network_row.h"
 #include "report/text/groupform.h"
@@ -48,7 +49,7 @@ static void print_moved(const tw_network_plan *plan, tw_line *line)
     char text[200];
     for (int s = 0; s < plan->network->lowered->graph.n_ops; s++) {
         tw_network_row row = tw_network_row_of(plan, s);
-        layers += row.plan && plan->totals.layers_cycles > 0 ? tw_step_off_chip(row.plan) : 0;
+        layers += row.plan && plan->totals.layers_cycles > 0 ? tw_off_chip_of_op(row.plan, 0) : 0;
     }
     moved = tw_network_off_chip(plan);
     snprintf(text, sizeof text, "%s %s cross the outermost link%s%s", TW_GROUPED(moved),

@@ -1,6 +1,7 @@
 /* src/report/text/network_table.c - see network_table.h. */
 #include "report/text/network_table.h"
 
+#include "plan/off_chip.h"
 #include "report/facts/losses.h"
 #include "report/facts/network_row.h"
 #include "report/facts/network_words.h"
@@ -258,7 +259,7 @@ static tw_status put_costs(const tables *t, step_table *st, const tw_network_row
     TW_TRY(tw_losses_of_plan(row->plan, t->scratch, &losses));
     if (losses.has_peak) put(st, PEAK, TW_PERCENT(losses.peak, losses.cycles));
     put(st, LOST, tw_lost_to(&losses));
-    put(st, RATE, TW_RATE(tw_step_off_chip(row->plan), row->cycles));
+    put(st, RATE, TW_RATE(tw_off_chip_of_op(row->plan, 0), row->cycles));
     put(st, CYCLES, TW_GROUPED(row->cycles));
     put(st, SHARE, TW_PERCENT(row->cycles, t->plan->totals.layers_cycles));
     put(st, GAP, tw_gap_text(row->gap, row->proven, (char[TW_GAP_MAX]){0}));
@@ -300,7 +301,7 @@ static tw_status put_sums(const tables *t, step_table *st)
         tw_network_row row = tw_network_row_of(t->plan, s);
         cycles += t->shown[s] ? row.cycles : 0;
         busy += row.compute_busy;
-        moved += row.plan ? tw_step_off_chip(row.plan) : 0;
+        moved += row.plan ? tw_off_chip_of_op(row.plan, 0) : 0;
     }
     if (t->n_shown < n) {
         tw_table_row(&st->table, TW_DIM);

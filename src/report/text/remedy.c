@@ -156,7 +156,8 @@ static int print_rows(const tw_remedy_frame *f, const tw_remedy *remedy, int n, 
 static tw_remedy_frame frame_of_groups(const tw_plan *plan)
 {
     const tw_joint_search *search = plan->joint->search;
-    return (tw_remedy_frame){.measure = search ? search->measure : TW_CYCLES,
+    bool timed = !search || search->measure == TW_TRAFFIC; /* advice of groups is about time or energy */
+    return (tw_remedy_frame){.measure = timed ? TW_CYCLES : search->measure,
                              .unit = plan->machine->unit,
                              .searched = search,
                              .several = true};
