@@ -1,7 +1,8 @@
 /* bench/bench_cores.c - a network on meshes of 4, 16 and 64 equal cores: cycles, groups, CPU seconds, memory of the process.
  *
  *     bench_cores [FILE.onnx]      default: ResNet-18 of the data beside the project; run it where examples/ is
- *     bench_cores layers           chains of 8, 16 and 32 convolutions instead: does the work grow with cores x layers?
+ *     bench_cores layers           chains of 8, 16, 32 and 64 convolutions instead: does the work grow with cores x layers?
+ *     bench_cores layers SIDE N    only one of N convolutions on a mesh of SIDE x SIDE
  *
  * The machine is examples/machines/tensix-like.yaml with smaller grids. `each` are milliseconds for each core and layer: they should not grow with the number of
  * cores. Memory is the most that the process had so far, so that it is that of the row, since rows grow. */
@@ -9,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -89,7 +91,7 @@ static void write_chain(int layers, char *text, size_t room)
 
 static int run_chain(int side, int layers)
 {
-    static char text[8192], chain[8192];
+    static char text[8192], chain[16384];
     tw_context *ctx = tw_context_new();
     const tw_machine *machine;
     const tw_model *model;
@@ -113,18 +115,21 @@ static int run_chain(int side, int layers)
     return !good;
 }
 
-static int run_layers(void)
+/* All meshes and lengths, or the ones that are asked for. */
+static int run_layers(int only_side, int only_layers)
 {
     int bad = 0;
     printf("%5s %6s %12s %8s %8s %8s\n", "cores", "layers", "cycles", "CPU s", "each ms", "MB");
+    if (only_side > 0) return run_chain(only_side, only_layers);
     for (int side = 2; side <= 8; side *= 2)
-        for (int layers = 8; layers <= 32; layers *= 2) bad |= run_chain(side, layers);
+        for (int layers = 8; layers <= 64; layers *= 2) bad |= run_chain(side, layers);
     return bad;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "layers") == 0) return run_layers();
+    if (argc > 1 && strcmp(argv[1], "layers") == 0)
+        return run_layers(argc > 3 ? atoi(argv[2]) : 0, argc > 3 ? atoi(argv[3]) : 0);
     const char *path = argc > 1 ? argv[1] : "../shared/data/zigzag/workload/resnet18.onnx";
     int bad = 0;
     FILE *file = fopen(path, "rb");

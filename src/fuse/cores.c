@@ -564,6 +564,7 @@ static tw_status search(tw_cores_hunt *h)
     TW_ALLOC(h->arena, h->out->alone, n);
     TW_TRY(tw_readers_of(h->asked->model, h->arena, &h->readers));
     TW_TRY(tw_core_machines_of(h->asked->machine, h->arena, h->scratch, &h->core));
+    TW_TRY(tw_hunt_open_alike(h));
     TW_TRY(plan_each_alone(h));
     if (!is_one_core(h)) TW_TRY(plan_alone(h, n));
     if (h->best->mapping.n_groups == 0) TW_TRY(tw_path_offer(h)); /* what one core cannot run, another may */
@@ -593,9 +594,11 @@ static tw_status find_in_order(const tw_fuse_request *asked, const tw_work *work
                        .diag = work->diag};
     *out = (tw_cores_found){0};
     if (!(h.bench = tw_arena_new())) return TW_ERR_NOMEM;
-    tw_status status = tw_helper_open(&h);
+    tw_status status = tw_candidates_new(&h.candidates);
+    if (status == TW_OK) status = tw_helper_open(&h);
     if (status == TW_OK) status = search(&h);
     tw_helper_close(&h);
+    tw_candidates_free(h.candidates);
     tw_arena_free(h.bench);
     if (status != TW_STOPPED) return status;
     return out->best.mapping.n_groups > 0 ? TW_OK : TW_INFEASIBLE; /* time is up: the best so far */
@@ -711,6 +714,7 @@ static tw_status fill_table(tw_cores_hunt *h, int64_t *table)
 {
     int n = h->platform->n_cores, kinds = 0;
     TW_TRY(tw_core_machines_of(h->asked->machine, h->arena, h->scratch, &h->core));
+    TW_TRY(tw_hunt_open_alike(h));
     for (int c = 0; c < n; c++) kinds += h->core[c].kind == c && h->core[c].machine.platform->n_views > 0;
     if (kinds * h->asked->model->n_ops > TW_TABLE_MOST) return TW_INFEASIBLE;
     for (int i = 0; i < h->asked->model->n_ops; i++) TW_TRY(fill_row(h, i, &table[(int64_t)i * n]));
@@ -737,7 +741,9 @@ tw_status tw_cores_table(const tw_model *model, const tw_machine *machine, const
                          .scratch = work->scratch,
                          .diag = &quiet};
     if (!(h->bench = tw_arena_new())) return TW_ERR_NOMEM;
-    tw_status status = fill_table(h, all);
+    tw_status status = tw_candidates_new(&h->candidates);
+    if (status == TW_OK) status = fill_table(h, all);
+    tw_candidates_free(h->candidates);
     tw_arena_free(h->bench);
     if (status == TW_OK) *table = all;
     return status == TW_ERR_NOMEM ? status : TW_OK;

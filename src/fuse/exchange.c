@@ -20,6 +20,13 @@ typedef struct run {
 /* How the groups of a run are tiled: with the whole memory, with what the parts leave of it, with half of it; for speed or with few commands. */
 typedef enum room { ALL_ROOM, LEFT_ROOM, HALF_ROOM, N_ROOMS } room;
 
+/* How parts are tiled in so much room: attempts have models of their own, but their operators are alike. */
+typedef struct known_tiles {
+    int64_t less; /* units that the parts leave less */
+    tw_tiled *tiled[TW_TILED_BUCKETS];
+    tw_candidates *candidates;
+} known_tiles;
+
 typedef struct exchange {
     const tw_fuse_request *asked;
     const tw_mapping *base;
@@ -29,6 +36,8 @@ typedef struct exchange {
     int n_runs;
     run run[MOST_RUNS];
     tw_cores_hunt first; /* on the model as it is given */
+    tw_alike *alike;     /* of the models of all attempts  */
+    known_tiles *known;  /* for each kind of room          */
     tw_cores_found found, other;
     tw_exchanged *out;
     const tw_work *work;
@@ -318,14 +327,22 @@ static int64_t parts_at_once(const exchange *e, const run *r)
     return most;
 }
 
-/* Machines of the cores with as much memory as tiles are to have. */
+/* Machines of the cores with as much memory as tiles are to have, and what is known of parts on them. */
 static tw_status make_room(attempt *a, tw_core_machine **out)
 {
     const exchange *e = a->e;
+    known_tiles *known = &e->known[a->room];
     int64_t less = 0;
     *out = e->core;
+    for (int k = 0; k < e->n_runs && a->room == LEFT_ROOM; k++) less = tw_max(less, parts_at_once(e, &e->run[k]));
+    if (known->less != less || !known->candidates) {
+        tw_candidates_free(known->candidates);
+        *known = (known_tiles){.less = less};
+        TW_TRY(tw_candidates_new(&known->candidates));
+    }
+    memcpy(a->hunt.tiled, known->tiled, sizeof known->tiled);
+    a->hunt.candidates = known->candidates;
     if (a->room == ALL_ROOM) return TW_OK;
-    for (int k = 0; k < e->n_runs; k++) less = tw_max(less, parts_at_once(e, &e->run[k]));
     TW_ALLOC(a->hunt.arena, *out, n_cores(e) + 1);
     memcpy(*out, e->core, (size_t)(n_cores(e) + 1) * sizeof **out);
     for (int c = 0; c < n_cores(e); c++)
@@ -341,9 +358,9 @@ static tw_status try_mapping(attempt *a, bool *better)
     bool can;
     a->n_groups = a->n_residents = 0;
     a->fails = false;
-    memset(a->hunt.tiled, 0, sizeof a->hunt.tiled);
     TW_TRY(make_room(a, &a->hunt.core));
     TW_TRY(add_groups(a));
+    memcpy(e->known[a->room].tiled, a->hunt.tiled, sizeof a->hunt.tiled);
     if (a->fails) return TW_OK;
     const tw_mapping mapping = {
         .n_groups = a->n_groups, .group = a->group, .n_residents = a->n_residents, .resident = a->resident};
@@ -367,8 +384,10 @@ static tw_status try_runs(exchange *e, bool *better)
     tw_status status = divide(e, &a.model);
     if (status != TW_OK) return status == TW_ERR_INPUT ? TW_OK : status;
     a.asked.model = a.model;
+    TW_TRY(tw_alike_open(e->alike, a.model));
     a.hunt = e->first;
     a.hunt.asked = &a.asked;
+    a.hunt.alike = e->alike;
     a.hunt.best = &e->other.best;
     a.hunt.out = &e->other;
     for (int k = 0; k < e->n_runs; k++) most += (e->run[k].last - e->run[k].first + 1) * e->run[k].n;
@@ -419,7 +438,10 @@ static tw_status search(exchange *e)
     for (int64_t i = 0; i < (int64_t)model->n_ops * n_cores(e); i++) e->alone[i] = -1;
     TW_TRY(tw_readers_of(model, e->work->arena, &e->readers));
     TW_TRY(tw_core_machines_of(e->asked->machine, e->work->arena, e->work->scratch, &e->core));
+    TW_TRY(tw_alike_new(e->work->arena, &e->alike));
+    TW_ALLOC(e->work->scratch, e->known, N_ROOMS);
     e->first.core = e->core;
+    TW_TRY(tw_hunt_open_alike(&e->first));
     e->first.readers = e->readers;
     for (int n = (int)tw_min(LONGEST, model->n_ops); n >= 2; n--)
         for (int i = 0; i + n <= model->n_ops && e->n_runs < MOST_RUNS && !is_over(e); i++)
@@ -445,7 +467,10 @@ tw_status tw_exchange_find(const tw_fuse_request *asked, const tw_fused *base, c
                                .scratch = work->scratch,
                                .bench = e->bench,
                                .diag = work->diag};
-    tw_status status = search(e);
+    tw_status status = tw_candidates_new(&e->first.candidates);
+    if (status == TW_OK) status = search(e);
+    tw_candidates_free(e->first.candidates);
+    for (int r = 0; e->known && r < N_ROOMS; r++) tw_candidates_free(e->known[r].candidates);
     tw_arena_free(e->bench);
     out->n_simulated = e->found.best.n_simulated + e->other.best.n_simulated;
     out->n_commands = e->found.n_commands + e->other.n_commands;

@@ -48,7 +48,7 @@ static void run_job(tw_helper *x, job *j)
 {
     x->found.n_commands = 0;
     x->found.best.n_simulated = 0;
-    j->status = tw_part_tile_new(&x->own, &j->split, &j->part);
+    j->status = tw_part_tile_new(&x->own, &j->split, &j->part, &j->key);
     j->n_commands = x->found.n_commands;
     j->n_simulated = x->found.best.n_simulated;
 }
@@ -103,7 +103,8 @@ tw_status tw_helper_post(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt
     if (!x) return TW_OK;
     TW_TRY(tw_part_is_settled(h, s, p, &settled));
     if (settled) return TW_OK;
-    const tw_tiled key = tw_tiled_key(h, s, p);
+    tw_tiled key;
+    TW_TRY(tw_tiled_key(h, s, p, &key));
     TW_ALLOC(h->arena, j, 1);
     *j = (job){.key = key, .split = *s, .part = *p, .first = first};
     j->split.part = NULL;
@@ -155,6 +156,7 @@ static tw_status open_own(const tw_cores_hunt *h, tw_helper *x)
                              .platform = h->platform,
                              .best = &x->found.best,
                              .out = &x->found,
+                             .candidates = h->candidates,
                              .arena = tw_arena_new(),
                              .scratch = tw_arena_new(),
                              .bench = tw_arena_new(),

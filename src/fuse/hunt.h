@@ -7,6 +7,8 @@
  *     cores.c     what is found so, with segments moved, split otherwise, joined, pipelined and kept on chip            */
 #ifndef TW_FUSE_HUNT_H
 #define TW_FUSE_HUNT_H
+#include "fuse/alike.h"
+#include "fuse/candidates.h"
 #include "fuse/cores.h"
 #include "fuse/kinds.h"
 
@@ -17,7 +19,7 @@ enum { TW_SPLIT_LOOPS = 2, TW_SPLIT_MOST = 4, TW_FEW_CORES = 8 };
 typedef struct tw_hunt_part {
     int core;
     tw_span span[TW_SPLIT_LOOPS]; /* of each loop of the split */
-    tw_group_map group;           /* in numbers of the machine of its kind, and of the segment */
+    tw_group_map group;           /* in numbers of the machine of its kind, and of the segment (alike.h) */
     int64_t cycles;               /* alone */
     int64_t least; /* of one that was left out since that is too long: cycles that its core computes at least */
     tw_group_map coarse; /* the same with the fewest commands: what it loads can come early, where there is room */
@@ -41,10 +43,10 @@ typedef struct tw_hunt_splits {
     tw_hunt_split best;
 } tw_hunt_splits;
 
-/* How a part is run best: parts are alike that are of one kind of core, as long and, on few cores, at the same ends of the loop. */
+/* How a part is run best: parts are alike that are of segments that are alike and of one kind of core, as long and, on few cores, at the same ends of the loop. */
 typedef struct tw_tiled {
     struct tw_tiled *next;
-    int kind, first, n, loop[TW_SPLIT_LOOPS]; /* -1: whole */
+    int kind, segment, loop[TW_SPLIT_LOOPS]; /* -1: whole */
     int64_t len[TW_SPLIT_LOOPS];
     bool at_start[TW_SPLIT_LOOPS], at_end[TW_SPLIT_LOOPS];
     int64_t least; /* cycles that the core computes in any case; 0: not known */
@@ -60,6 +62,8 @@ typedef struct tw_cores_hunt {
     const tw_platform *platform;
     tw_core_machine *core;  /* the last one has all views */
     const tw_span *readers; /* see tw_readers_of */
+    tw_alike *alike;
+    tw_candidates *candidates;
     tw_tiled *tiled[TW_TILED_BUCKETS];
     tw_fused *best;
     tw_cores_found *out;
@@ -74,6 +78,8 @@ typedef struct tw_cores_hunt {
 
 /* ---- parts.c ---- */
 
+/* Before any part is tiled. */
+TW_NODISCARD tw_status tw_hunt_open_alike(tw_cores_hunt *h);
 typedef struct tw_hunt_figures {
     int64_t cycles, energy_fj, n_commands;
 } tw_hunt_figures;
@@ -96,14 +102,16 @@ TW_NODISCARD tw_status tw_part_tilings(tw_cores_hunt *h, const tw_hunt_split *s,
 /* The best tiling of a part on its core; `cycles` stays 0 when there is none, or when the core would compute for longer than the best mapping takes. */
 TW_NODISCARD tw_status tw_part_tile(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p);
 /* The same of a part of which nothing is known; nothing is kept. */
-TW_NODISCARD tw_status tw_part_tile_new(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p);
+TW_NODISCARD tw_status tw_part_tile_new(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p,
+                                        const tw_tiled *key);
 /* Tiles those parts of a split that are not known yet: tw_part_tile then finds them. */
 TW_NODISCARD tw_status tw_parts_tile(tw_cores_hunt *h, const tw_hunt_split *s);
 /* Whether tw_part_tile knows the part by now, without tiling it. */
 TW_NODISCARD tw_status tw_part_is_settled(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p,
                                           bool *settled);
 /* What parts of a split are alike by. */
-tw_tiled tw_tiled_key(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p);
+TW_NODISCARD tw_status tw_tiled_key(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p,
+                                    tw_tiled *out);
 bool tw_tiled_is_like(const tw_tiled *a, const tw_tiled *b);
 /* The group of a part in numbers of the whole platform. */
 TW_NODISCARD tw_status tw_part_place(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p,

@@ -11,7 +11,7 @@
 
 /* Parts of a group are simulated alone as long as so many commands take, whole mappings beyond that. */
 static const int64_t most_commands = 4000000;
-enum { MOST_TILINGS = 4 };
+enum { MOST_TILINGS = TW_MOST_CANDIDATES / 2 };
 
 /* ---- programs ---- */
 
@@ -66,6 +66,12 @@ tw_status tw_hunt_offer(tw_cores_hunt *h, const tw_mapping *mapping, bool *bette
 bool tw_hunt_is_over(const tw_cores_hunt *h)
 {
     return h->out->n_commands > most_commands || tw_deadline_is_over(h->diag->deadline);
+}
+
+tw_status tw_hunt_open_alike(tw_cores_hunt *h)
+{
+    TW_TRY(tw_alike_new(h->arena, &h->alike));
+    return tw_alike_open(h->alike, h->asked->model);
 }
 
 /* How many groups a core runs so far. */
@@ -123,22 +129,55 @@ static tw_status bound_part(tw_cores_hunt *h, const tw_hunt_split *s, const tw_h
     return status;
 }
 
+static const tw_op *driver_of(const tw_segment *segment) { return tw_segment_op(segment, segment->n - 1); }
+
 static void name_parts(const tw_hunt_split *s, const tw_hunt_part *p, tw_group_map *out)
 {
     out->n_parts = s->n_loops;
     for (int l = 0; l < s->n_loops; l++) out->part[l] = (tw_group_part){s->loop[l], p->span[l]};
 }
 
-/* The group of a part in numbers of the whole platform. */
+/* The holds of a group in the segment's numbers, in those of the model. */
+static tw_status globalise(const tw_segment *segment, const tw_group_map *group, tw_arena *arena, tw_hold **out)
+{
+    TW_ALLOC(arena, *out, group->n_holds + 1);
+    for (int i = 0; i < group->n_holds; i++) {
+        (*out)[i] = group->hold[i];
+        (*out)[i].tensor = tw_alike_tensor(segment, group->hold[i].tensor);
+    }
+    return TW_OK;
+}
+
+/* The group of a part in numbers of the whole platform, and of the model. */
 tw_status tw_part_place(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, tw_group_map *out)
 {
+    tw_hold *hold;
     *out = p->group;
+    out->name = driver_of(&s->segment)->name;
     if (s->n_loops > 0) {
         name_parts(s, p, out);
-        out->name = tw_arena_printf(h->arena, "%.90s.%.30s", p->group.name, h->platform->core[p->core].name);
+        out->name = tw_arena_printf(h->arena, "%.90s.%.30s", out->name, h->platform->core[p->core].name);
         if (!out->name) return TW_ERR_NOMEM;
     }
-    return tw_core_widen(&h->core[p->core], s->segment.first, h->arena, out);
+    tw_arena_mark mark = tw_arena_save(h->bench);
+    TW_TRY(globalise(&s->segment, out, h->bench, &hold));
+    out->hold = hold;
+    tw_status status = tw_core_widen(&h->core[p->core], s->segment.first, h->arena, out);
+    tw_arena_rewind(h->bench, mark);
+    return status;
+}
+
+/* The group as all segments that are alike can have it: its tensors in the segment's numbers. */
+static tw_status localise(const tw_cores_hunt *h, const tw_segment *segment, tw_group_map *group)
+{
+    tw_hold *hold;
+    TW_ALLOC(h->arena, hold, group->n_holds + 1);
+    for (int i = 0; i < group->n_holds; i++) {
+        hold[i] = group->hold[i];
+        hold[i].tensor = tw_alike_local(segment, hold[i].tensor);
+    }
+    group->hold = hold;
+    return TW_OK;
 }
 
 /* Keeps the group as that of the part if it is its best so far, on the machine of its core alone. */
@@ -147,11 +186,15 @@ static tw_status try_part(tw_cores_hunt *h, const tw_hunt_split *s, const tw_gro
     const tw_machine *machine = &h->core[p->core].machine;
     tw_group_map own = *group;
     tw_group_op op[TW_MAX_GROUP_OPS];
+    tw_hold *hold;
     tw_hunt_figures m;
     tw_diag quiet = tw_diag_quiet(h->diag);
     name_parts(s, p, &own);
+    own.name = driver_of(&s->segment)->name;
     for (int i = 0; i < own.n_ops; i++) op[i] = group->op[i], op[i].op += s->segment.first;
     own.op = op;
+    TW_TRY(globalise(&s->segment, group, h->bench, &hold));
+    own.hold = hold;
     const tw_grouping one = {.model = h->asked->model, .machine = machine, .n = 1, .group = &own, .diag = &quiet};
     tw_status status = tw_grouping_check_one(&one, 0);
     if (status == TW_OK)
@@ -175,20 +218,6 @@ static tw_status open_lists(tw_cores_hunt *h, const tw_segment *segment, tw_driv
         tw_tilings *list = &drive->list[last][i];
         *list = (tw_tilings){.keeps = i == 1, .most = MOST_TILINGS};
         TW_ALLOC(h->scratch, list->tiling, MOST_TILINGS + 1);
-    }
-    return TW_OK;
-}
-
-static tw_status try_tilings(tw_cores_hunt *h, const tw_hunt_split *s, const tw_drive *drive, tw_hunt_part *p)
-{
-    const tw_segment_frame *frame = drive->frame[drive->n - 1];
-    for (int i = 0; i < drive->n_lists[drive->n - 1]; i++) {
-        const tw_tilings *list = &drive->list[drive->n - 1][i];
-        for (int t = 0; t < list->n; t++) {
-            tw_group_map group;
-            TW_TRY(tw_tiling_group(frame, &list->tiling[t], h->arena, &group));
-            TW_TRY(try_part(h, s, &group, p));
-        }
     }
     return TW_OK;
 }
@@ -229,18 +258,53 @@ tw_status tw_part_tilings(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hun
     return TW_OK;
 }
 
-static tw_status tile_segment(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p)
+/* The best tilings of such parts as groups. */
+static tw_status list_groups(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, tw_candidate *out)
 {
     tw_drive *drive;
+    int last = s->segment.n - 1;
     TW_TRY(tw_part_tilings(h, s, p, &h->core[p->core].machine, &drive));
-    TW_TRY(try_tilings(h, s, drive, p));
+    for (int i = 0; i < drive->n_lists[last]; i++) {
+        const tw_tilings *list = &drive->list[last][i];
+        for (int t = 0; t < list->n; t++) {
+            tw_group_map *group = &out->group[out->n++];
+            TW_TRY(tw_tiling_group(drive->frame[last], &list->tiling[t], h->arena, group));
+            TW_TRY(localise(h, &s->segment, group));
+        }
+    }
+    return TW_OK;
+}
+
+/* The same, unless a part like it had them before. */
+static tw_status find_groups(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, const tw_tiled *key,
+                             const tw_candidate **out)
+{
+    tw_candidate_key own = {.kind = key->kind, .segment = key->segment};
+    tw_candidate *is;
+    bool mine;
+    memcpy(own.loop, key->loop, sizeof own.loop);
+    memcpy(own.len, key->len, sizeof own.len);
+    TW_TRY(tw_candidates_of(h->candidates, &own, &is, &mine));
+    if (mine) {
+        is->status = list_groups(h, s, p, is);
+        tw_candidates_tell(h->candidates, is);
+    }
+    *out = is;
+    return is->status;
+}
+
+static tw_status tile_segment(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p, const tw_tiled *key)
+{
+    const tw_candidate *tilings;
+    TW_TRY(find_groups(h, s, p, key, &tilings));
+    for (int i = 0; i < tilings->n; i++) TW_TRY(try_part(h, s, &tilings->group[i], p));
     return try_whole(h, s, p);
 }
 
 static tw_tiled **bucket_of(tw_cores_hunt *h, const tw_tiled *t)
 {
     uint64_t key = 0;
-    const int64_t field[] = {t->kind,   t->first,     t->n,           t->loop[0],     t->loop[1],  t->len[0],
+    const int64_t field[] = {t->kind,   t->segment,   t->loop[0],     t->loop[1],     t->len[0],
                              t->len[1], t->at_end[0], t->at_start[0], t->at_start[1], t->at_end[1]};
     for (size_t i = 0; i < TW_COUNT(field); i++) key = (key ^ (uint64_t)field[i]) * UINT64_C(0x9e3779b97f4a7c15);
     return &h->tiled[key >> 32 & (TW_TILED_BUCKETS - 1)];
@@ -252,14 +316,15 @@ bool tw_tiled_is_like(const tw_tiled *a, const tw_tiled *b)
         if (a->loop[l] != b->loop[l] || a->len[l] != b->len[l] || a->at_start[l] != b->at_start[l] ||
             a->at_end[l] != b->at_end[l])
             return false;
-    return a->kind == b->kind && a->first == b->first && a->n == b->n;
+    return a->kind == b->kind && a->segment == b->segment;
 }
 
 /* What parts of a split are alike by. */
-tw_tiled tw_tiled_key(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p)
+tw_status tw_tiled_key(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, tw_tiled *out)
 {
     const tw_op *driver = tw_segment_op(&s->segment, s->segment.n - 1);
-    tw_tiled key = {.kind = h->core[p->core].kind, .first = s->segment.first, .n = s->segment.n};
+    tw_tiled key = {.kind = h->core[p->core].kind};
+    TW_TRY(tw_alike_number(h->alike, &s->segment, &key.segment));
     for (int l = 0; l < TW_SPLIT_LOOPS; l++) {
         key.loop[l] = l < s->n_loops ? s->loop[l] : -1;
         if (l >= s->n_loops) continue;
@@ -268,14 +333,16 @@ tw_tiled tw_tiled_key(const tw_cores_hunt *h, const tw_hunt_split *s, const tw_h
         key.at_start[l] = p->span[l].lo == 0;
         key.at_end[l] = p->span[l].hi == driver->loop[s->loop[l]].extent;
     }
-    return key;
+    *out = key;
+    return TW_OK;
 }
 
 /* What is known of parts like this one: at first the least that they take. */
 static tw_status find_tiled(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, tw_tiled **out)
 {
-    const tw_tiled key = tw_tiled_key(h, s, p);
-    tw_tiled *is, **bucket = bucket_of(h, &key);
+    tw_tiled key, *is, **bucket;
+    TW_TRY(tw_tiled_key(h, s, p, &key));
+    bucket = bucket_of(h, &key);
     for (is = *bucket; is && !tw_tiled_is_like(is, &key);) is = is->next;
     *out = is;
     if (is) return TW_OK;
@@ -303,11 +370,11 @@ tw_status tw_part_is_settled(tw_cores_hunt *h, const tw_hunt_split *s, const tw_
 }
 
 /* The tiling itself, which nobody knows yet. */
-tw_status tw_part_tile_new(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p)
+tw_status tw_part_tile_new(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p, const tw_tiled *key)
 {
     tw_arena_mark mark = tw_arena_save(h->scratch), model = tw_arena_save(h->bench);
     p->cycles = 0;
-    tw_status status = tile_segment(h, s, p);
+    tw_status status = tile_segment(h, s, p, key);
     tw_arena_rewind(h->scratch, mark);
     tw_arena_rewind(h->bench, model);
     return status == TW_INFEASIBLE ? TW_OK : status;
@@ -318,7 +385,7 @@ static tw_status tile(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p,
 {
     bool done;
     TW_TRY(tw_helper_take(h, is, p, &done));
-    if (!done) TW_TRY(tw_part_tile_new(h, s, p));
+    if (!done) TW_TRY(tw_part_tile_new(h, s, p, is));
     is->group = p->group;
     is->coarse = p->coarse;
     is->cycles = p->cycles;
@@ -345,11 +412,12 @@ tw_status tw_part_tile(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p
 /* Whether the part is to be tiled, and is like none of those before it. */
 static tw_status is_new(tw_cores_hunt *h, const tw_hunt_split *s, int i, bool *new)
 {
-    const tw_tiled key = tw_tiled_key(h, s, &s->part[i]);
+    tw_tiled key, other;
+    TW_TRY(tw_tiled_key(h, s, &s->part[i], &key));
     TW_TRY(tw_part_is_settled(h, s, &s->part[i], new));
     *new = !*new;
     for (int k = 0; k < i && *new; k++) {
-        const tw_tiled other = tw_tiled_key(h, s, &s->part[k]);
+        TW_TRY(tw_tiled_key(h, s, &s->part[k], &other));
         *new = !tw_tiled_is_like(&other, &key);
     }
     return TW_OK;

@@ -327,18 +327,24 @@ tw_status tw_hunt_offer_groups(tw_cores_hunt *h, int first, int last, const tw_g
                                bool *better)
 {
     tw_mapping mapping;
+    tw_arena_mark mark = tw_arena_save(h->arena);
     *better = false;
     if (n_by == 0 || h->best->mapping.n_groups + n_by > TW_MAX_GROUPS) return TW_OK;
     TW_TRY(replace(h, first, last, by, n_by, &mapping));
-    return tw_hunt_offer(h, &mapping, better);
+    TW_TRY(tw_hunt_offer(h, &mapping, better));
+    if (!*better) tw_arena_rewind(h->arena, mark);
+    return TW_OK;
 }
 
 tw_status tw_split_offer(tw_cores_hunt *h, int first, int last, const tw_hunt_split *s, bool *better)
 {
     tw_group_map *group;
+    tw_arena_mark mark = tw_arena_save(h->arena);
     TW_ALLOC(h->arena, group, s->n + 1);
     for (int i = 0; i < s->n; i++) TW_TRY(tw_part_place(h, s, &s->part[i], &group[i]));
-    return tw_hunt_offer_groups(h, first, last, group, s->n, better);
+    TW_TRY(tw_hunt_offer_groups(h, first, last, group, s->n, better));
+    if (!*better) tw_arena_rewind(h->arena, mark);
+    return TW_OK;
 }
 
 /* The same with parts of few commands, unless these are the best ones anyway. */
@@ -346,6 +352,7 @@ tw_status tw_split_offer_coarse(tw_cores_hunt *h, int first, int last, const tw_
 {
     tw_group_map *group;
     bool coarser = false;
+    tw_arena_mark mark = tw_arena_save(h->arena);
     *better = false;
     TW_ALLOC(h->arena, group, s->n + 1);
     for (int i = 0; i < s->n; i++) {
@@ -354,5 +361,7 @@ tw_status tw_split_offer_coarse(tw_cores_hunt *h, int first, int last, const tw_
         p.group = p.coarse;
         TW_TRY(tw_part_place(h, s, &p, &group[i]));
     }
-    return coarser ? tw_hunt_offer_groups(h, first, last, group, s->n, better) : TW_OK;
+    if (coarser) TW_TRY(tw_hunt_offer_groups(h, first, last, group, s->n, better));
+    if (!*better) tw_arena_rewind(h->arena, mark);
+    return TW_OK;
 }

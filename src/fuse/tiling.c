@@ -293,17 +293,68 @@ static tw_remembered *place_of(tw_tiler *w, const tw_frame_op *op, const int64_t
     return &w->memo[hash % TW_TILER_MEMO];
 }
 
+/* A walk over all ways to lay the loops of an operator over its array, in the order of the list. */
+typedef struct spread_walk {
+    const tw_segment_frame *f;
+    int k, n, loop[TW_MAX_LOOPS]; /* the loops that may lie over the array, in the order of the operator */
+    const tw_box *box;
+    int64_t len[TW_MAX_LOOPS], along[TW_MAX_DIMS],
+        beside;          /* points along each dimension so far, and of no dimension */
+    double floor, least; /* no way is faster; the best so far */
+    int best;
+} spread_walk;
+
+/* Cycles that the loops laid so far take, which more loops only add to. */
+static double walked_cycles(const spread_walk *s)
+{
+    const tw_engine *engine = &s->f->op[s->k].engine;
+    int64_t passes = s->beside;
+    for (int d = 0; d < engine->cost.array.n_dims; d++) passes *= tw_cdiv(s->along[d], engine->cost.array.size[d]);
+    return (double)tw_engine_busy(engine, passes);
+}
+
+/* Lays loop number x and those before it; `at` is the number in the list of what lies so far. A loop of one point is the same everywhere. */
+static void walk_spreads(spread_walk *s, int x, int at)
+{
+    const tw_frame_op *is = &s->f->op[s->k];
+    int n_dims = is->engine.cost.array.n_dims, step = 1;
+    if (s->least <= s->floor || (s->best >= 0 && walked_cycles(s) >= s->least)) return;
+    if (x < 0) {
+        double now = exec_cycles(s->f, s->k, &is->spread[at], s->box);
+        if (s->best >= 0 && now >= s->least) return;
+        s->best = at;
+        s->least = now;
+        return;
+    }
+    for (int i = 0; i < x; i++) step *= n_dims;
+    int64_t len = s->len[s->loop[x]];
+    for (int d = 0; d < (len > 1 ? n_dims : 1); d++) {
+        int64_t was = s->along[d];
+        s->along[d] *= len;
+        walk_spreads(s, x - 1, at + d * step);
+        s->along[d] = was;
+    }
+}
+
+/* The first of the list that takes the least. */
 static const tw_spread *try_spreads(const tw_segment_frame *f, int k, const tw_box *box)
 {
-    const tw_spread *best = NULL;
-    double least = 0;
-    for (int i = 0; i < f->op[k].n_spreads; i++) {
-        double now = exec_cycles(f, k, &f->op[k].spread[i], box);
-        if (i > 0 && now >= least) continue;
-        least = now;
-        best = &f->op[k].spread[i];
+    const tw_op *op = tw_segment_op(&f->segment, k);
+    const tw_cost_array *array = &f->op[k].engine.cost.array;
+    spread_walk s = {.f = f, .k = k, .box = box, .beside = 1, .least = INFINITY, .best = -1};
+    int64_t at_once = 1;
+    for (int l = 0; l < op->n_loops; l++) {
+        s.len[l] = tw_span_len(box->span[l]);
+        if (f->op[k].spread[0].dim[l] > 0)
+            s.loop[s.n++] = l;
+        else
+            s.beside *= s.len[l];
     }
-    return best;
+    if (tw_box_points(op, box) == 0) return &f->op[k].spread[0];
+    for (int d = 0; d < array->n_dims; d++) s.along[d] = 1, at_once *= array->size[d];
+    s.floor = (double)tw_engine_busy(&f->op[k].engine, tw_cdiv(tw_box_points(op, box), at_once));
+    walk_spreads(&s, s.n - 1, 0);
+    return &f->op[k].spread[s.best];
 }
 
 /* The loops over the array that take the fewest passes of the box. */
