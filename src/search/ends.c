@@ -1,4 +1,5 @@
 /* src/search/ends.c - async: what comes before the first and after the last command of an engine, see bound.h. */
+#include "search/bursts.h"
 #include "search/joint.h"
 #include "search/shapes.h"
 #include "search/start.h"
@@ -540,7 +541,11 @@ static void raise_jointly(tw_view *v, const tw_ends *ends, const int64_t (*first
             now = *all;
             rest &= rest - 1;
             if (!tw_joint_units(v, &joint, i, outermost, &now)) continue;
-            int64_t cycles = busiest(v, ends, first, &now, &busy);
+            int64_t cycles = busiest(v, ends, first, &now, &busy), launch = launch_of(v->s);
+            if (cycles >= least) continue;
+            int64_t bursts = tw_bursts_least(v, ends, joint.inside[i], joint.outside[i], outermost,
+                                             tw_max(cycles, v->out->cost.cycles) - launch);
+            cycles = tw_max(cycles, bursts > 0 ? tw_sat_add(launch, bursts) : 0);
             if (cycles >= least) continue;
             least = cycles;
             at = busy;

@@ -1,0 +1,177 @@
+/* test/search/test_bursts.c - what movers carry block by block, against programs.
+ *
+ * Sizes of the output's loops are drawn on a small machine with an array, one memory for inputs inside another; then orders, rules, residencies
+ * and buffers are drawn many times, and each program is simulated. None ends before the bound of the sizes. That the bound says something is
+ * held by counting how often it is above that of every mover alone, and how near to it the best of the programs comes. */
+#include "search/bursts.h"
+
+#include "plan/evaluate.h"
+#include "tw_read.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct scene {
+    tw_context *ctx;
+    tw_arena *arena;
+    tw_evaluator *evaluator;
+    const tw_model *model;
+    tw_machine machine;
+    tw_space space;
+    char text[1200];
+} scene;
+
+static void open_scene(scene *s, const char *workload, uint64_t *rng)
+{
+    const tw_machine *machine;
+    tw_diag diag = {.muted = true};
+    snprintf(
+        s->text, sizeof s->text,
+        "machine: m\nunit: element\ntiming: async\nreuse: declared\nmemories:\n  - {name: dram, size: unlimited}\n"
+        "  - {name: l2, size: %" PRId64 "}\n  - {name: l1, size: %" PRId64 ", holds: inputs}\n"
+        "  - {name: sums, size: %" PRId64 ", holds: output}\nengines:\n"
+        "  - {name: load, between: [dram, l2], carries: in, cost: {latency: %" PRId64 ", per_cycle: %" PRId64
+        "}, pipelined: true}\n"
+        "  - {name: feed, between: [l2, l1], carries: in, count: %" PRId64
+        ", cost: {latency: 0, per_cycle: %" PRId64 "}, pipelined: true}\n"
+        "  - {name: mac, computes: [multiply-add], memory: sums, accumulate: fused, unrolls: parallel, cost: "
+        "{array: "
+        "[%" PRId64 ", %" PRId64 "]}}\n"
+        "  - {name: drain, between: [l2, sums], carries: both, cost: {latency: 0, per_cycle: 2}}\n"
+        "  - {name: write, between: [dram, l2], carries: out, cost: {latency: 3, per_cycle: 2}, pipelined: true}\n",
+        tw_test_pick(rng, 20, 120), tw_test_pick(rng, 10, 60), tw_test_pick(rng, 4, 40), tw_test_pick(rng, 0, 1),
+        tw_test_pick(rng, 1, 2), tw_test_pick(rng, 1, 2), tw_test_pick(rng, 1, 4), tw_test_pick(rng, 1, 4),
+        tw_test_pick(rng, 1, 3));
+    s->ctx = tw_context_new();
+    s->arena = tw_arena_new();
+    s->evaluator = tw_evaluator_new(1);
+    CHECK_EQ(tw_model_open(s->ctx, workload, &s->model), TW_OK);
+    CHECK_EQ(tw_machine_parse(s->ctx, "machine", s->text, &machine), TW_OK);
+    s->machine = tw_machine_for(machine, s->model, &s->model->op[0], (tw_fusion){0});
+    tw_search_options options = {.space = TW_SPACE_WINDOWS};
+    CHECK_EQ(tw_space_of(&(tw_problem){s->model, 0, &s->machine}, &options, s->arena, &diag, &s->space), TW_OK);
+    s->space.wants = TW_WANTS_TIME;
+    CHECK_EQ(tw_space_measure(&s->space, s->arena), TW_OK);
+}
+
+static void close_scene(scene *s)
+{
+    tw_evaluator_free(s->evaluator);
+    tw_arena_free(s->arena);
+    tw_context_free(s->ctx);
+}
+
+typedef struct walk { /* of the parts that come out of a division, one at random */
+    uint64_t *rng;
+    tw_part *next;
+    int n;
+} walk;
+
+static bool take(void *user, tw_part *part)
+{
+    walk *w = user;
+    if (tw_test_pick(w->rng, 1, ++w->n) > 1) {
+        free(part);
+        return true;
+    }
+    free(w->next);
+    w->next = part;
+    return true;
+}
+
+/* A mapping of the part, whose buffers are open; NULL: none. */
+static tw_part *walk_down(const tw_space *s, const tw_part *from, uint64_t *rng)
+{
+    size_t size = sizeof *from + (size_t)s->frame[from->frame].n_vars * sizeof from->var[0];
+    tw_part *part = malloc(size);
+    memcpy(part, from, size);
+    for (;;) {
+        walk w = {.rng = rng};
+        bool divided;
+        CHECK_EQ(tw_part_divide(s, part, take, &w, &divided), TW_OK);
+        if (!divided) return part;
+        free(part);
+        part = w.next;
+        if (!part) return NULL;
+    }
+}
+
+/* A frame with one tiled level, the joined one if there is one and the dice say so; sizes of loops of the output are drawn. */
+static tw_part *draw_sizes(const tw_space *s, uint64_t *rng)
+{
+    bool empty;
+    int frame = -1, n = 0;
+    for (int i = 0; i < s->n_frames; i++)
+        if (s->frame[i].n_tiled == 1 && tw_test_pick(rng, 1, ++n) == 1) frame = i;
+    tw_part *part = tw_part_of_frame(s, frame, &empty);
+    for (int l = 0; l < s->op->n_loops; l++) {
+        tw_range *range = &part->var[tw_var_size(s, 0, l)];
+        if (s->reductions >> l & 1) continue;
+        int32_t size = (int32_t)tw_test_pick(rng, range->lo, tw_test_pick(rng, range->lo, range->hi));
+        *range = (tw_range){size, size};
+    }
+    return part;
+}
+
+/* Cycles of the mapping with drawn buffers, fewer and fewer until they fit; INT64_MAX: none do. */
+static int64_t simulate(const scene *s, const tw_part *part, uint64_t *rng)
+{
+    const tw_eval *eval = tw_evaluator_eval(s->evaluator);
+    tw_op_map map;
+    tw_part_map(&s->space, part, &map);
+    for (int64_t most = 24; most > 0; most -= 1 + most / 8) {
+        tw_outcome real;
+        tw_meter meter = {.limit = 100000};
+        int64_t ignored;
+        for (int m = 1; m < s->machine.n_memories; m++)
+            for (int o = 0; o < s->space.op->n_operands; o++)
+                map.level[m - 1].slots[o] = o == tw_op_output(s->space.op) ? tw_test_pick(rng, 0, 2)
+                                                                           : tw_test_pick(rng, 1 + most / 2, most);
+        tw_status status =
+            eval->cost(eval->user[0], &(tw_problem){s->model, 0, &s->machine}, &map, &meter, &real, &ignored);
+        if (status == TW_OK && !meter.unfinished) return real.cycles;
+    }
+    return INT64_MAX;
+}
+
+TEST(no_program_ends_before_what_its_blocks_need)
+{
+    static const char *const spec[] = {
+        "matmul:6x12x9,dtype=i8,out_dtype=i8,accumulator=i8",
+        "matmul:5x9x6,batch=2,dtype=i8,out_dtype=i8,accumulator=i8",
+        "conv:9x3x5,out=7,kernel=1,dtype=i8,out_dtype=i8,accumulator=i8",
+        "conv:8x7x5,out=5,kernel=1,stride=2,dtype=i8,out_dtype=i8,accumulator=i8",
+        "conv:4x3x5,out=7,kernel=3,pad=1,dtype=i8,out_dtype=i8,accumulator=i8",
+        "conv:3x7x5,out=5,kernel=3,stride=2,pad=1,dtype=i8,out_dtype=i8,accumulator=i8",
+        "dwconv:3x5x5,kernel=3,pad=1,dtype=i8,out_dtype=i8,accumulator=i8"};
+    uint64_t rng = tw_test_seed();
+    int n_programs = 0, n_by_links = 0, n_near = 0;
+    for (int i = 0; i < tw_test_rounds(1500); i++) {
+        scene s;
+        open_scene(&s, spec[(size_t)i % TW_COUNT(spec)], &rng);
+        tw_part *part = draw_sizes(&s.space, &rng);
+        tw_part_bounds least = {0};
+        int64_t best = INT64_MAX;
+        tw_part_least(&s.space, part, &least);
+        for (int k = 0; least.feasible && k < 30; k++) {
+            tw_part *leaf = walk_down(&s.space, part, &rng);
+            for (int again = 0; leaf && again < 2; again++) {
+                int64_t cycles = simulate(&s, leaf, &rng);
+                n_programs += cycles < INT64_MAX;
+                best = tw_min(best, cycles);
+                if (cycles >= least.cost.cycles) continue;
+                fprintf(stderr, "bound %" PRId64 ", simulated %" PRId64 "\n%s\non\n%s", least.cost.cycles, cycles,
+                        spec[(size_t)i % TW_COUNT(spec)], s.text);
+                CHECK(false);
+            }
+            free(leaf);
+        }
+        n_by_links += best < INT64_MAX && least.cycles_by == TW_BOUND_LINK;
+        n_near += best < INT64_MAX && best * 10 <= least.cost.cycles * 11;
+        free(part);
+        close_scene(&s);
+    }
+    printf("%d programs, %d by links, %d within a tenth\n", n_programs, n_by_links, n_near);
+    CHECK(n_programs > 4 * tw_test_rounds(1500));
+    CHECK(n_by_links > 0 && n_near > 0);
+}
