@@ -156,7 +156,7 @@ static tw_status build_op(const tw_group *group, int i, const tw_work *work, tw_
     return known ? TW_OK : tw_timeline_run(&out->program, work->scratch, diag, &out->timeline);
 }
 
-/* Addresses of a group of operators. */
+/* Addresses of a group of operators, in the memories in which it has buffers. */
 static tw_status place_group(const tw_group *group, const tw_work *work, tw_parts *out)
 {
     const tw_machine *machine = group->machine;
@@ -164,9 +164,11 @@ static tw_status place_group(const tw_group *group, const tw_work *work, tw_part
     int n = 0;
     for (int m = 1; m < machine->n_memories; m++) {
         if (!needs_placing(group, m)) continue;
-        tw_placing *g = &out->placing[out->n_placings++];
-        n++;
+        tw_placing *g = &out->placing[out->n_placings];
         TW_TRY(tw_placing_build(out->op, group->first, group->n, m, work, g));
+        if (g->n_blocks == 0) continue;
+        out->n_placings++;
+        n++;
         g->capacity = machine->memory[m].size;
         TW_TRY(tw_placing_check(g, out->op, work->diag));
     }

@@ -420,6 +420,31 @@ static tw_status print_document(const tw_plan *plan, tw_arena *scratch, tw_diag 
 {
     return tw_report_json(plan, NULL, &wide, scratch, diag, out);
 }
+TEST(a_memory_in_which_an_operator_has_no_buffer_has_no_placement)
+{
+    static const char machine[] =
+        "machine: apart\nunit: byte\ntiming: async\nmemories:\n"
+        "  - {name: dram, size: unlimited}\n"
+        "  - {name: a, size: 4096, holds: activations}\n"
+        "  - {name: w, size: 4096, holds: weights, placement: bump}\n"
+        "  - {name: o, size: 4096, holds: output}\n"
+        "engines:\n"
+        "  - {name: la, between: [dram, a], carries: in, cost: {constant: 1}}\n"
+        "  - {name: lw, between: [dram, w], carries: in, cost: {constant: 1}}\n"
+        "  - {name: dr, between: [dram, o], carries: out, cost: {constant: 1}}\n"
+        "  - {name: mac, computes: [multiply-add, max], memory: o, cost: {constant: 1}}\n";
+    for (int i = 0; i < 2; i++) {
+        opened o = open_plan(i ? "pool:1x4x4,kernel=2,dtype=i8" : "matmul:4x4x4,dtype=i8", machine,
+                             i ? "pool" : "matmul", "{at: a, pass: true}, {at: w, pass: true}, {at: o}");
+        char *text;
+        CHECK_EQ(tw_plan_n_placements(o.plan), 1 - i);
+        PRINTED(text, tw_plan_print_text(o.ctx, o.plan, NULL, &wide, out));
+        CHECK_EQ(strstr(text, "w of matmul: bump") != NULL, 1 - i);
+        free(text);
+        tw_context_free(o.ctx);
+    }
+}
+
 /* The page keeps its texts in an arena of its own; here it is made to fail with the walk's. */
 static tw_status print_page(const tw_plan *plan, tw_arena *scratch, tw_diag *diag, FILE *out)
 {
