@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FORMAT = 4, ENTRY_MAX = 1 << 26, HASH_DIGITS = 32 };
+enum { FORMAT = 5, ENTRY_MAX = 1 << 26, HASH_DIGITS = 32 };
 static const char title[] = "# tilewright cache\n", sum_mark[] = "# sum ";
 
 static void hash(const char *bytes, size_t n, char out[HASH_DIGITS + 1])
@@ -335,10 +335,12 @@ static const char groups_mark[] = "#g ";
 
 void cache_write_groups(const tw_group_search *said, FILE *out)
 {
-    fprintf(
-        out, "%s%d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %d %d",
-        groups_mark, (int)said->measure, said->cycles, said->energy_fj, said->layers_cycles, said->layers_energy_fj,
-        said->bound, said->n_simulated, said->equal, said->bound_waits, said->n_cores, said->n_ops);
+    fprintf(out,
+            "%s%d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
+            " %d %d %d %" PRId64,
+            groups_mark, (int)said->measure, said->cycles, said->energy_fj, said->layers_cycles,
+            said->layers_energy_fj, said->bound, said->n_simulated, said->equal, said->bound_waits, said->n_cores,
+            said->n_ops, said->bound_units);
     for (int i = 0; i < said->n_cores; i++) fprintf(out, " %" PRId64, said->alone[i]);
     for (int i = 0; i < said->n_ops; i++)
         fprintf(out, " %" PRId64 " %" PRId64, said->op_cycles[i], said->op_energy_fj[i]);
@@ -354,10 +356,10 @@ static char *read_long(char *at, int64_t *out)
 }
 
 /* `said` has room for as many operators as there may be. */
-static char *read_numbers(char *at, int64_t number[11], int n_ops, kept_groups *said)
+static char *read_numbers(char *at, int64_t number[12], int n_ops, kept_groups *said)
 {
     int64_t *cycles = said->op, *energy = said->op + n_ops;
-    for (int i = 0; i < 11; i++) at = read_long(at, &number[i]);
+    for (int i = 0; i < 12; i++) at = read_long(at, &number[i]);
     if (!at || number[0] < 0 || number[0] >= TW_N_MEASURES || number[9] < 0 || number[9] > CACHE_MOST_CORES ||
         number[10] < 0 || number[10] > n_ops)
         return NULL;
@@ -368,7 +370,7 @@ static char *read_numbers(char *at, int64_t number[11], int n_ops, kept_groups *
 
 char *cache_read_groups(char *at, int n_ops, kept_groups *out)
 {
-    int64_t number[11], space;
+    int64_t number[12], space;
     if (strncmp(at, groups_mark, strlen(groups_mark)) != 0) return NULL;
     if (!(out->op = calloc(2 * (size_t)n_ops + 1, sizeof *out->op))) return NULL;
     at = read_long(read_numbers(at + strlen(groups_mark), number, n_ops, out), &space);
@@ -385,6 +387,7 @@ char *cache_read_groups(char *at, int n_ops, kept_groups *out)
                                   .bound_waits = number[8] != 0,
                                   .n_cores = (int)number[9],
                                   .n_ops = (int)number[10],
+                                  .bound_units = number[11],
                                   .op_cycles = out->op,
                                   .op_energy_fj = out->op + n_ops,
                                   .alone = out->alone,

@@ -387,6 +387,7 @@ typedef struct tw_group_search { /* callers fill it for tw_plan_restore_groups: 
                                                 for, since it takes n at least and better was known */
     int64_t equal;        /* cycles of the same groups in equal parts on all cores; 0: not known */
     double space;         /* mappings of a small space that was listed, none of which is better; 0: not known */
+    int64_t bound_units;  /* proven: no plan moves fewer into and out of the outermost memory; 0: not known */
 } tw_group_search;
 #define TW_GROUP_SEARCH_INIT TW_SIZED(tw_group_search)
 /* Tables are made in the context. TW_ERR_INPUT, without a message, when the plan is not in groups, or they were given. */

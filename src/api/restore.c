@@ -4,7 +4,6 @@
 #include "api/options.h"
 #include "plan/context.h"
 #include "plan/ends.h"
-#include "plan/off_chip.h"
 
 tw_status tw_plan_group_search(tw_context *ctx, const tw_plan *plan, tw_group_search *out)
 {
@@ -31,7 +30,8 @@ tw_status tw_plan_group_search(tw_context *ctx, const tw_plan *plan, tw_group_se
                              .n_cores = s->n_cores,
                              .alone = s->alone,
                              .equal = s->equal,
-                             .space = s->space};
+                             .space = s->space,
+                             .bound_units = s->bound_units};
     return TW_OK;
 }
 
@@ -53,7 +53,8 @@ tw_status tw_joint_search_of(tw_context *ctx, const tw_group_search *said, tw_jo
                              .n_cores = said->n_cores,
                              .alone = alone,
                              .equal = said->equal,
-                             .space = said->space};
+                             .space = said->space,
+                             .bound_units = said->bound_units};
     if (!said->bound_by) return TW_OK;
     out->bound_by = tw_arena_printf(ctx->arena, "%s", said->bound_by);
     return out->bound_by ? TW_OK : TW_ERR_NOMEM;
@@ -71,7 +72,6 @@ tw_status tw_plan_restore_groups(tw_context *ctx, const tw_model *model, const t
                              "a mapping without groups is not what a search for groups found");
     TW_ALLOC(ctx->arena, search, 1);
     TW_TRY(tw_joint_search_of(ctx, &own, search));
-    if (own.measure == TW_TRAFFIC) TW_TRY(tw_off_chip_bound(model, machine, ctx->scratch, &search->bound_units));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
     tw_status status = tw_plan_build_joint(model, machine, mapping, search, &work, &plan);

@@ -17,7 +17,7 @@ typedef struct counter {
 
 static void raise(counter *c, int64_t cycles, const char *by)
 {
-    if (cycles > c->out->cycles) *c->out = (tw_cores_least){cycles, by};
+    if (cycles > c->out->cycles) c->out->cycles = cycles, c->out->by = by;
 }
 
 /* What comes of sums of rounded numbers is a little less. */
@@ -176,6 +176,7 @@ static tw_status find(counter *c, const tw_machine *machine)
     bool known;
     TW_TRY(count(c, machine, &known));
     if (!known) return TW_OK;
+    c->out->units = c->units;
     TW_TRY(bound_transfers(c));
     for (int kind = 0; kind < TW_N_COMPUTES; kind++) TW_TRY(bound_kind(c, (tw_compute)kind));
     return TW_OK;

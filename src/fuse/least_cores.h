@@ -17,6 +17,7 @@
 typedef struct tw_cores_least {
     int64_t cycles; /* 0: nothing is known */
     const char *by; /* what takes so long: a port, a mover, or an engine, the first one of several */
+    int64_t units;  /* that pass into and out of memory 0; 0: not known */
 } tw_cores_least;
 
 TW_NODISCARD tw_status tw_cores_least_of(const tw_model *model, const tw_machine *machine, tw_arena *scratch,

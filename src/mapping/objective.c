@@ -14,36 +14,32 @@ static int find_mover(const tw_machine *machine, const char *name)
     return -1;
 }
 
-/* The memory that alone is joined to the outermost one and to none else outside of it: what crosses one of both crosses the other. -1: there is none. */
-static int only_inside_outermost(const tw_machine *machine)
+/* The memories that are joined to the outermost one: what crosses them crosses it. 0: one of them is joined to others outside of it, too. */
+static unsigned joined_to_outermost(const tw_machine *machine)
 {
-    int found = -1;
+    unsigned joined = 0, elsewhere = 0;
     for (int e = 0; e < machine->n_engines; e++) {
         const tw_engine *mover = &machine->engine[e];
-        if (mover->kind != TW_MOVES || mover->outer != 0) continue;
-        if (found >= 0 && found != mover->memory) return -1;
-        found = mover->memory;
+        if (mover->kind != TW_MOVES) continue;
+        *(mover->outer == 0 ? &joined : &elsewhere) |= 1u << mover->memory;
     }
-    for (int e = 0; e < machine->n_engines && found > 0; e++)
-        if (machine->engine[e].kind == TW_MOVES && machine->engine[e].memory == found &&
-            machine->engine[e].outer > 0)
-            return -1;
-    return found;
+    return joined & elsewhere ? 0 : joined;
 }
 
-/* Traffic of the outermost memory is that of the one memory that it is joined to. */
+/* Traffic of the outermost memory is that of all that are joined to it. */
 static tw_status resolve_outermost(const tw_objective *objective, const tw_machine *machine, tw_diag *diag,
                                    tw_goal *out)
 {
     if (objective->measure == TW_PEAK)
         return tw_diag_error(diag, (tw_loc){0}, "'%s' is the outermost memory of '%s': no buffers are in it",
                              objective->at, machine->name);
-    out->memory = only_inside_outermost(machine);
-    if (out->memory > 0) return TW_OK;
+    out->joined = joined_to_outermost(machine);
+    if (out->joined) return TW_OK;
     return tw_diag_error(
         diag, (tw_loc){0},
-        "'%s' of '%s' is joined to several memories: the objective 'traffic' takes one of them, or a mover",
-        objective->at, machine->name);
+        "memories of '%s' are joined to '%s' and to others between: the objective 'traffic' takes one "
+        "of them, or a mover",
+        machine->name, objective->at);
 }
 
 static tw_status resolve(const tw_objective *objective, const tw_machine *machine, tw_diag *diag, tw_goal *out)
@@ -241,13 +237,25 @@ static tw_wide used_by_all(const tw_outcome *outcome)
     return sum;
 }
 
+bool tw_goal_crosses(const tw_goal *goal, int memory)
+{
+    return goal->memory == memory || (goal->memory == 0 && goal->joined >> memory & 1);
+}
+
+static tw_wide crossed_by(const tw_goal *goal, const tw_outcome *outcome)
+{
+    tw_wide sum = 0;
+    for (int m = 1; m < TW_MAX_MEMORIES; m++) sum += tw_goal_crosses(goal, m) ? outcome->crossed[m] : 0;
+    return sum;
+}
+
 static tw_wide value_of(const tw_goal *goal, const tw_outcome *outcome)
 {
     switch (goal->measure) {
     case TW_TICKS: return outcome->ticks;
     case TW_ENERGY: return outcome->energy_fj;
     case TW_EDP: return (tw_wide)outcome->energy_fj * outcome->cycles;
-    case TW_TRAFFIC: return goal->memory >= 0 ? outcome->crossed[goal->memory] : outcome->moved[goal->engine];
+    case TW_TRAFFIC: return goal->memory >= 0 ? crossed_by(goal, outcome) : outcome->moved[goal->engine];
     case TW_PEAK: return goal->memory >= 0 ? outcome->used[goal->memory] : used_by_all(outcome);
     default: return outcome->cycles;
     }

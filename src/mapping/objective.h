@@ -19,7 +19,9 @@ enum { TW_MAX_GOALS = 2 * TW_MAX_OBJECTIVES + 3 };
 typedef struct tw_goal {
     tw_measure measure;
     int memory,
-        engine;    /* TRAFFIC: one of them, the other -1; PEAK: the memory, -1: all but the outermost together */
+        engine; /* TRAFFIC: one of them, the other -1; PEAK: the memory, -1: all but the outermost together */
+    unsigned
+        joined;    /* TRAFFIC of the outermost memory: bit m: memory m is joined to it, and to none else outside */
     double within; /* how far it may be above its least for the sake of those behind it; 0.01 is 1 %           */
     bool exact;    /* a limit: nothing but `most` itself                                                       */
     tw_wide most;  /* a limit                                                                                  */
@@ -56,6 +58,8 @@ void tw_goals_add_ties(tw_goals *goals, bool timed);
 tw_goals tw_goals_stage(const tw_goal *is, const tw_goal *kept, int n_kept);
 /* The limit that a goal becomes when `least` is the least of it. */
 tw_goal tw_goal_kept(const tw_goal *goal, tw_wide least);
+/* Whether what passes into and out of the memory, on its outer side, counts: of TRAFFIC of memories. */
+bool tw_goal_crosses(const tw_goal *goal, int memory);
 /* Whether both are about the same number. */
 bool tw_goal_same(const tw_goal *a, const tw_goal *b);
 /* Where the value of a goal stands among those of `goals`, -1: nowhere. */

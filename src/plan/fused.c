@@ -157,6 +157,7 @@ tw_status tw_fused_bound(const tw_request *asked, tw_arena *scratch, tw_joint_se
     TW_TRY(tw_least_of(asked->model, asked->machine, scratch, &least));
     search->bound = least.cycles;
     search->bound_waits = least.waits;
+    search->bound_units = least.units;
     if (least.engine >= 0) search->bound_by = asked->machine->platform->engine[least.engine].name;
     return TW_OK;
 }

@@ -2,7 +2,6 @@
 #include "plan/off_chip.h"
 
 #include "core/deadline.h"
-#include "fuse/least.h"
 #include "machine/vary.h"
 #include "mapping/objective.h"
 #include "plan/ends.h"
@@ -18,7 +17,21 @@ static tw_status find(const tw_request *asked, const tw_plan *apart, const tw_op
                                       : tw_fused_find(asked, apart, alone, work, out);
 }
 
-/* What was found on the machine whose energies count, on the one that was given. What was said of it in energies is not about this machine. */
+/* The list as the machine whose energies count is asked: up to the first objective that is this traffic, which is its energy there. 0: none of those that groups
+ * are searched for is. */
+static int count_objectives(const tw_search_options *options, const tw_machine *machine, tw_objective out[2])
+{
+    static const tw_objective energy = {TW_ENERGY, NULL};
+    const tw_objective *is = options->objective;
+    bool timed = options->n_objectives > 1 && is[0].measure == TW_CYCLES;
+    int n = timed ? 2 : 1;
+    if (options->n_objectives == 0 || !tw_objective_is_off_chip(&is[n - 1], machine)) return 0;
+    out[0] = is[0];
+    out[n - 1] = energy;
+    return n;
+}
+
+/* What was found on the machine whose energies count, on the one that was given. */
 static tw_status build(const tw_request *asked, const tw_plan *found, const tw_plan *apart, const tw_work *work,
                        const tw_plan **out)
 {
@@ -28,10 +41,8 @@ static tw_status build(const tw_request *asked, const tw_plan *found, const tw_p
     TW_ALLOC(work->arena, mapping, 1);
     *search = *found->joint->search;
     *mapping = *found->mapping;
-    search->measure = TW_TRAFFIC;
+    if (search->measure == TW_ENERGY) search->measure = TW_TRAFFIC;
     search->apart = apart ? apart->sum : (tw_summary){0};
-    search->apart_op = NULL;
-    TW_TRY(tw_off_chip_bound(asked->model, asked->machine, work->scratch, &search->bound_units));
     TW_TRY(tw_mapping_check(mapping, found->model, asked->machine, work->diag));
     const tw_deadline *deadline = work->diag->deadline; /* the last simulation is short, and not given up */
     work->diag->deadline = NULL;
@@ -41,11 +52,11 @@ static tw_status build(const tw_request *asked, const tw_plan *found, const tw_p
     return status;
 }
 
-static tw_status find_least_moved(const tw_request *asked, const tw_plan *apart, int64_t apart_units, const tw_op *alone,
-                                  const tw_work *work, const tw_plan **out)
+/* `options`: those of `asked`, but for the objectives. */
+static tw_status find_little_moved(const tw_request *asked, const tw_search_options *options, const tw_plan *apart,
+                                   int64_t apart_units, const tw_op *alone, const tw_work *work,
+                                   const tw_plan **out)
 {
-    static const tw_objective energy = {TW_ENERGY, NULL};
-    tw_search_options options = *asked->options;
     tw_request counted = *asked;
     tw_variant v;
     tw_plan layers;
@@ -53,11 +64,8 @@ static tw_status find_least_moved(const tw_request *asked, const tw_plan *apart,
     *out = apart;
     TW_TRY(tw_variant_of(asked->machine, work->arena, &v));
     tw_variant_count_outermost(&v);
-    options.objective = &energy;
-    options.n_objectives = 1;
-    options.within = NULL;
     counted.machine = v.machine;
-    counted.options = &options;
+    counted.options = options;
     if (apart) {
         layers = *apart;
         layers.machine = v.machine;
@@ -70,20 +78,12 @@ static tw_status find_least_moved(const tw_request *asked, const tw_plan *apart,
 tw_status tw_groups_find(const tw_request *asked, const tw_plan *apart, int64_t apart_units, const tw_op *alone,
                          const tw_work *work, const tw_plan **out)
 {
-    const tw_search_options *options = asked->options;
-    if (options->n_objectives > 0 && tw_objective_is_off_chip(&options->objective[0], asked->machine))
-        return find_least_moved(asked, apart, apart_units, alone, work, out);
-    return find(asked, apart, alone, work, out);
-}
-
-tw_status tw_off_chip_bound(const tw_model *model, const tw_machine *machine, tw_arena *scratch, int64_t *units)
-{
-    tw_least least = {0};
-    *units = 0;
-    if (!machine->platform) return TW_OK;
-    TW_TRY(tw_least_of(model, machine, scratch, &least));
-    *units = least.units;
-    return TW_OK;
+    tw_objective objective[2];
+    tw_search_options options = *asked->options;
+    options.n_objectives = count_objectives(&options, asked->machine, objective);
+    options.objective = objective;
+    return options.n_objectives > 0 ? find_little_moved(asked, &options, apart, apart_units, alone, work, out)
+                                    : find(asked, apart, alone, work, out);
 }
 
 int64_t tw_off_chip_of_groups(const tw_plan *plan) { return plan->joint->timeline.outermost_units; }

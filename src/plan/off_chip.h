@@ -2,7 +2,7 @@
  *
  * The search for groups weighs cycles and energy (fuse/tiling.h). What passes into and out of the outermost memory is the energy of a machine on which
  * each unit read or written there costs 1 and nothing else costs anything: groups are found on that machine, and become a plan of the one that was
- * given. So traffic has seeds, small spaces, small changes and several cores like any other objective. */
+ * given. Behind latency it is what decides within a tolerance, or among equals. So traffic has seeds, small spaces, small changes and several cores like any other objective. */
 #ifndef TW_PLAN_OFF_CHIP_H
 #define TW_PLAN_OFF_CHIP_H
 #include "plan/plan.h"
@@ -11,10 +11,7 @@
  * that it moves over the links of the outermost memory, asks only this objective. TW_INFEASIBLE, without a word, when there is neither. */
 TW_NODISCARD tw_status tw_groups_find(const tw_request *asked, const tw_plan *apart, int64_t apart_units,
                                       const tw_op *alone, const tw_work *work, const tw_plan **out);
-/* Units that every plan of the model moves over these links; 0: not known. */
-TW_NODISCARD tw_status tw_off_chip_bound(const tw_model *model, const tw_machine *machine, tw_arena *scratch,
-                                         int64_t *units);
-/* Units that a plan moves over them: of groups all, of layers those of operator `op`. */
+/* Units that a plan moves over the links of the outermost memory: of groups all, of layers those of operator `op`. */
 int64_t tw_off_chip_of_groups(const tw_plan *plan);
 int64_t tw_off_chip_of_op(const tw_plan *plan, int op);
 #endif

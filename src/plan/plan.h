@@ -66,15 +66,14 @@ typedef struct tw_joint_search {
     int64_t bound;              /* proven: no plan, fused or not, takes fewer cycles; 0: not known           */
     const char *bound_by;       /* the engine that is busy so long; NULL: not known                          */
     bool bound_waits;           /* or, before that, waits for work that it cannot load further ahead of      */
-    int64_t
-        bound_units; /* of TW_TRAFFIC, proven: no plan moves fewer units into and out of memory 0; 0: not known */
-    int64_t n_simulated;  /* programs of groups                                                     */
-    double seconds;       /* of the search for groups                                               */
-    int n_cores;          /* that were searched; 0: the machine has none, or one                    */
-    const int64_t *alone; /* per core: cycles of the best plan on it alone; 0: there is none; -n: none was
+    int64_t bound_units;        /* proven: no plan moves fewer into and out of memory 0; 0: not known        */
+    int64_t n_simulated;        /* programs of groups                                                     */
+    double seconds;             /* of the search for groups                                               */
+    int n_cores;                /* that were searched; 0: the machine has none, or one                    */
+    const int64_t *alone;       /* per core: cycles of the best plan on it alone; 0: there is none; -n: none was
                                    looked for, since it takes n at least and better was known          */
-    int64_t equal;        /* cycles of the same groups in equal parts on all cores; 0: not known    */
-    double space;         /* mappings of a small space, none of which is better (fuse/exact.h); 0: not known   */
+    int64_t equal;              /* cycles of the same groups in equal parts on all cores; 0: not known    */
+    double space; /* mappings of a small space, none of which is better (fuse/exact.h); 0: not known   */
 } tw_joint_search;
 
 /* Operators that run as groups, all on one timeline. */

@@ -50,6 +50,7 @@ tw_status tw_several_bound(const tw_request *asked, tw_arena *scratch, tw_joint_
     TW_TRY(tw_cores_least_of(asked->model, asked->machine, scratch, &least));
     search->bound = least.cycles;
     search->bound_by = least.by;
+    search->bound_units = least.units;
     return TW_OK;
 }
 

@@ -222,7 +222,7 @@ void tw_part_bound(const tw_space *s, const tw_goals *goals, const tw_part_bound
     case TW_EDP: part->closer = TW_BOUND_ENERGY; break;
     case TW_PEAK: part->closer = TW_BOUND_PEAK; break;
     case TW_TRAFFIC:
-        part->closer = first->memory >= 0 && s->movement[first->memory] == least->cost.crossed[first->memory]
+        part->closer = first->memory > 0 && s->movement[first->memory] == least->cost.crossed[first->memory]
                            ? TW_BOUND_MOVEMENT
                            : TW_BOUND_LINK;
         break;

@@ -24,7 +24,7 @@ static tw_price price_at(const tw_space *s, const tw_goals *goals, int m)
     enum { ABOVE_ALL = 1 << 20 };
     const tw_goal *goal = &goals->goal[0];
     tw_price price = tw_price_of_energy(s, m), units = tw_price_of_units(s, m, -1);
-    bool named = goal->measure == TW_TRAFFIC && goal->memory == m;
+    bool named = goal->measure == TW_TRAFFIC && tw_goal_crosses(goal, m);
     int64_t sum = 0;
     if (goal->measure == TW_TRAFFIC && goal->engine >= 0 && s->machine->engine[goal->engine].memory == m) {
         units = tw_price_of_units(s, m, goal->engine);

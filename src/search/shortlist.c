@@ -471,7 +471,8 @@ static void charge(const nest_search *c, loads *busy, int m, int o, int64_t unit
     if (goal->measure == TW_CYCLES && isinf(c->shortlist->energy)) return; /* nobody asks */
     int64_t each = memory[c->s->outside[m][o]].energy_fj + memory[m].energy_fj;
     busy->energy += (double)units * (double)each;
-    if (goal->memory >= 0 ? goal->memory == m : goal->engine == c->s->mover[m][o]) busy->units += (double)units;
+    if (goal->memory >= 0 ? tw_goal_crosses(goal, m) : goal->engine == c->s->mover[m][o])
+        busy->units += (double)units;
 }
 
 /* Cycles of so many transfers of an operand into or out of memory m that carry so much together; `slid`: parts of tiles. */

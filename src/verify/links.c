@@ -88,6 +88,17 @@ static void compare_links(const tw_links *k, tw_fault *fault)
 
 /* ---- what a search says of its result ---- */
 
+/* Whether traffic of the memory that is named is counted at memory m, on its outer side: at itself, or at those that are joined to the outermost one. */
+static bool is_counted_at(const tw_links *k, int m, const char *name)
+{
+    const tw_machine *machine = k->in->machine;
+    bool joined = false;
+    for (int e = 0; e < machine->n_engines; e++)
+        joined |=
+            machine->engine[e].kind == TW_MOVES && machine->engine[e].memory == m && machine->engine[e].outer == 0;
+    return strcmp(machine->memory[m].name, name) == 0 || (joined && strcmp(machine->memory[0].name, name) == 0);
+}
+
 static double measured(const tw_links *k, const tw_objective *objective)
 {
     const tw_machine *m = k->in->machine;
@@ -99,7 +110,7 @@ static double measured(const tw_links *k, const tw_objective *objective)
     case TW_EDP: return (double)((__int128)k->tally->sum.energy_fj * k->tally->sum.cycles);
     case TW_TRAFFIC:
         for (int i = 1; i < m->n_memories; i++)
-            for (int o = 0; o < k->in->op->n_operands && strcmp(m->memory[i].name, objective->at) == 0; o++)
+            for (int o = 0; o < k->in->op->n_operands && is_counted_at(k, i, objective->at); o++)
                 sum += (double)k->link[i][o].units;
         for (int e = 0; e < m->n_engines && sum == 0; e++)
             if (m->engine[e].kind == TW_MOVES && strcmp(m->engine[e].name, objective->at) == 0)

@@ -4,6 +4,9 @@
  * docs/design/fuse.md states is simulated (brute_group.h). The bound is never above any of them: that is a proof, and has no exceptions. Nor has the plan: where so few mappings are
  * all that there is, fuse/exact.h goes through them, so that no plan is worse than the best of them.
  *
+ * Every third graph is asked for the least traffic of the outermost memory. Its machine has energies that count it, a picojoule a unit, so that what brute force simulates has that
+ * number, too.
+ *
  *     TW_SEED=n TW_CASES=n    so many graphs; TW_CASE=i only this one
  */
 #include "brute_group.h"
@@ -20,8 +23,8 @@ enum { ROOM = 4000, MOST_OPS = 4 };
 typedef struct draw {
     uint64_t random;
     char machine[ROOM], workload[ROOM];
-    int64_t units; /* bytes of all tensors, about */
-    bool ports;
+    int64_t units;      /* bytes of all tensors, about */
+    bool ports, counts; /* energies of the machine count what passes into and out of the outermost memory */
 } draw;
 
 static int64_t pick(draw *d, int64_t lo, int64_t hi) { return tw_test_pick(&d->random, lo, hi); }
@@ -121,11 +124,20 @@ static void add_port(draw *d, bool apart)
 {
     add(d->machine, "ports:\n  - {name: p, memory: %s, ways: %d, per_cycle: %d, word: %d",
         toss(d, 2) ? "dram" : "l1", (int)pick(d, 1, 2), (int)pick(d, 1, 4), (int)pick(d, 1, 3));
-    if (toss(d, 2)) add(d->machine, ", read: %d pJ, write: %d pJ", (int)pick(d, 0, 9), (int)pick(d, 0, 9));
+    bool priced = toss(d, 2);
+    int64_t read = priced ? pick(d, 0, 9) : 0, write = priced ? pick(d, 0, 9) : 0;
+    if (priced && !d->counts) add(d->machine, ", read: %d pJ, write: %d pJ", (int)read, (int)write);
     bool some = toss(d, 4);
     if (some) add(d->machine, ", serves: %s", toss(d, 2) ? "reads" : "writes");
     if (apart && !some && toss(d, 2)) add(d->machine, ", movers: [in, out]");
     add(d->machine, "}\n");
+}
+
+/* A drawn energy, or that of the memory in a machine whose energies count. */
+static int energy(draw *d, int64_t most, int counted)
+{
+    int64_t drawn = pick(d, 0, most);
+    return d->counts ? counted : (int)drawn;
 }
 
 static void draw_machine(draw *d)
@@ -135,8 +147,7 @@ static void draw_machine(draw *d)
         "machine: m\nunit: byte\ntiming: async\nreuse: resident\nmemories:\n  - {name: dram, size: unlimited, "
         "energy: %d pJ}\n"
         "  - {name: l1, size: %d, align: %d, energy: %d pJ}\nengines:\n",
-        (int)pick(d, 0, 20), (int)pick(d, d->units / 3, 2 * d->units), (int)(1 << pick(d, 0, 2)),
-        (int)pick(d, 0, 3));
+        energy(d, 20, 1), (int)pick(d, d->units / 3, 2 * d->units), (int)(1 << pick(d, 0, 2)), energy(d, 3, 0));
     if (apart) {
         add(d->machine, "  - {name: in, between: [dram, l1], carries: in, ");
         add_cost(d);
@@ -147,7 +158,7 @@ static void draw_machine(draw *d)
         add_cost(d);
     }
     add(d->machine, "  - {name: mac, computes: [multiply-add, add, max, map], memory: l1, energy: %d pJ, %s",
-        (int)pick(d, 0, 3), toss(d, 6) ? "count: 2, " : "");
+        energy(d, 3, 0), toss(d, 6) ? "count: 2, " : "");
     add(d->machine, "cost: {latency: %d, per_cycle: %d}%s}\n", (int)pick(d, 0, 6), (int)pick(d, 1, 4),
         toss(d, 4) ? ", pipelined: true" : "");
     d->ports = toss(d, 3);
@@ -161,7 +172,7 @@ typedef struct trial {
     tw_context *ctx;
     const tw_model *model;
     const tw_machine *machine;
-    bool energy; /* is made small, otherwise time */
+    tw_measure measure; /* is made small */
     tw_least least;
     bool found, below; /* something has a plan; something is below the bound */
     int64_t best;
@@ -174,7 +185,10 @@ typedef struct tally {
     double most, sum; /* how much worse, as a share */
 } tally;
 
-static int64_t value_of(const trial *t, const tw_summary *sum) { return t->energy ? sum->energy_fj : sum->cycles; }
+static int64_t value_of(const trial *t, const tw_summary *sum)
+{
+    return t->measure == TW_CYCLES ? sum->cycles : sum->energy_fj;
+}
 
 static void keep_text(trial *t, const tw_mapping *mapping)
 {
@@ -201,8 +215,12 @@ static void show(const trial *t, int number, const char *what, const tw_plan *pl
     fprintf(stderr,
             "---- %s: TW_SEED=%" PRIu64 " TW_CASE=%d, %s\n%s%sbound %" PRId64 ", tried %" PRId64 ", plan %" PRId64
             "\n%s",
-            what, tw_test_seed(), number, t->energy ? "energy" : "latency", t->d.machine, t->d.workload,
-            t->least.cycles, t->best, plan ? value_of(t, &plan->sum) : -1, t->mapping ? t->mapping : "");
+            what, tw_test_seed(), number,
+            t->measure == TW_CYCLES   ? "latency"
+            : t->measure == TW_ENERGY ? "energy"
+                                      : "traffic",
+            t->d.machine, t->d.workload, t->least.cycles, t->best, plan ? value_of(t, &plan->sum) : -1,
+            t->mapping ? t->mapping : "");
     char *text = NULL;
     size_t n;
     FILE *f = open_memstream(&text, &n);
@@ -215,13 +233,23 @@ static void show(const trial *t, int number, const char *what, const tw_plan *pl
 
 static tw_status plan_of(const trial *t, int n_threads, const tw_plan **out)
 {
-    const tw_objective objective = {.measure = t->energy ? TW_ENERGY : TW_CYCLES};
+    const tw_objective objective = {.measure = t->measure, .at = t->measure == TW_TRAFFIC ? "dram" : NULL};
     tw_search_options options = TW_SEARCH_OPTIONS_INIT;
     options.objective = &objective;
     options.n_objectives = 1;
     options.groups = true;
     options.n_threads = n_threads;
     return tw_plan_search(t->ctx, t->model, t->machine, &options, out);
+}
+
+/* What passed is what energies say where they count it, and not below what every plan moves, nor is anything that was tried. */
+static bool is_counted(const trial *t, const tw_plan *plan)
+{
+    const int64_t unit_fj = 1000;
+    int64_t bound = plan->joint->search->bound_units, is = plan->joint->timeline.outermost_units;
+    if (bound > is) return false;
+    return t->measure != TW_TRAFFIC ||
+           (is * unit_fj == plan->sum.energy_fj && (!t->found || bound * unit_fj <= t->best));
 }
 
 /* Everything that is said of the plan is true. */
@@ -233,7 +261,9 @@ static bool is_true(const trial *t, const tw_plan *plan)
             return false;
     if (t->least.engine >= 0 && plan->sum.cycles < t->least.cycles) return false;
     const tw_joint_search *search = plan->joint ? plan->joint->search : NULL;
-    return !search || (search->bound <= plan->sum.cycles && (t->energy || !t->found || search->bound <= t->best));
+    bool timed = t->measure == TW_CYCLES && t->found;
+    return !search ||
+           (search->bound <= plan->sum.cycles && (!timed || search->bound <= t->best) && is_counted(t, plan));
 }
 
 static void compare(const trial *t, int number, const tw_plan *plan, tally *n)
@@ -254,11 +284,11 @@ static void compare(const trial *t, int number, const tw_plan *plan, tally *n)
 }
 
 /* A graph that brute force can do. */
-static void open_trial(trial *t, uint64_t random, int64_t limit)
+static void open_trial(trial *t, uint64_t random, bool counts, int64_t limit)
 {
     *t = (trial){.d = {.random = random}};
     for (bool small = false; !small;) {
-        t->d = (draw){.random = t->d.random};
+        t->d = (draw){.random = t->d.random, .counts = counts};
         t->ctx = tw_context_new();
         draw_workload(&t->d);
         draw_machine(&t->d);
@@ -269,7 +299,8 @@ static void open_trial(trial *t, uint64_t random, int64_t limit)
         small = brute_group_size(t->model, t->machine, limit) <= limit;
         if (!small) tw_context_free(t->ctx);
     }
-    t->energy = toss(&t->d, 4);
+    t->measure = toss(&t->d, 4) ? TW_ENERGY : TW_CYCLES;
+    if (counts) t->measure = TW_TRAFFIC;
 }
 
 static void try_case(uint64_t random, int number, int64_t limit, tally *n)
@@ -277,7 +308,7 @@ static void try_case(uint64_t random, int number, int64_t limit, tally *n)
     trial t;
     const tw_plan *plan = NULL;
     tw_arena *scratch = tw_arena_new();
-    open_trial(&t, random, limit);
+    open_trial(&t, random, number % 3 == 2, limit);
     CHECK_EQ(tw_least_of(t.model, t.machine, scratch, &t.least), TW_OK);
     n->n_simulated += brute_group_run(t.model, t.machine, see, &t);
     if (t.below) show(&t, number, "below the bound", NULL);

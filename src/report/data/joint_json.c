@@ -189,7 +189,7 @@ static void write_search(const tw_plan *plan, tw_json *j)
     }
     tw_json_key_int_or_null(j, "bound_cycles", s->bound, s->bound > 0);
     tw_json_key_string(j, "bound_by", s->bound_by);
-    tw_json_key_int_or_null(j, "bound_off_chip", s->bound_units, s->bound_units > 0);
+    tw_json_key_int_or_null(j, "off_chip_bound", s->bound_units, s->bound_units > 0);
     tw_json_key_int(j, "off_chip", tw_off_chip_of_groups(plan));
     tw_json_key_int(j, "simulations", s->n_simulated);
     tw_json_close(j);

@@ -50,7 +50,9 @@ static tw_status put_totals(const tw_network_plan *plan, tw_arena *scratch, tw_j
     tw_json_key_int(j, "layers_out_of_budget", t->n_ran_out);
     tw_json_key_int(j, "programs", t->n_programs);
     tw_json_key_int(j, "groups", t->n_groups);
+    int64_t off_chip_bound = tw_network_off_chip_bound(plan);
     tw_json_key_int(j, "off_chip", tw_network_off_chip(plan));
+    tw_json_key_int_or_null(j, "off_chip_bound", off_chip_bound, off_chip_bound > 0);
     tw_json_key_open_line(j, "layers", '{');
     tw_json_key_int(j, "cycles", t->layers_cycles);
     tw_json_key_number(j, "bound", t->layers_bound);

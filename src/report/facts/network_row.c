@@ -110,6 +110,15 @@ int64_t tw_network_off_chip(const tw_network_plan *plan)
     return units;
 }
 
+int64_t tw_network_off_chip_bound(const tw_network_plan *plan)
+{
+    int64_t units = 0;
+    for (int i = 0; i < plan->n_parts; i++)
+        if (plan->part[i].plan && plan->part[i].plan->joint->search)
+            units += plan->part[i].plan->joint->search->bound_units;
+    return units;
+}
+
 int64_t tw_step_moves(const tw_plan *plan, int memory)
 {
     int64_t sum = 0;

@@ -31,6 +31,8 @@ int64_t tw_tile_extent(const tw_plan *plan, int level, int loop);
 const char *tw_tile_text(const tw_plan *plan, int level, tw_arena *arena);
 /* The same of the whole network: of its programs, and of the steps that are done by their layers. */
 int64_t tw_network_off_chip(const tw_network_plan *plan);
+/* What every plan of its programs moves there at least; 0: not known. */
+int64_t tw_network_off_chip_bound(const tw_network_plan *plan);
 /* Units that a step moves over the links into memory m, from 1 on, in both directions. */
 int64_t tw_step_moves(const tw_plan *plan, int memory);
 #endif

@@ -261,7 +261,7 @@ static void print_search(const tw_plan *plan, tw_line *line)
     const tw_joint_search *s = plan->joint->search;
     char text[400];
     if (!s) return;
-    if (s->measure == TW_TRAFFIC) print_moved(plan, line);
+    print_moved(plan, line);
     print_layers(plan, line);
     tw_cores_compared_print(platform_of(plan), s, line);
     tw_joint_space_print(plan, line);

@@ -45,16 +45,20 @@ static int count_residents(const tw_network_plan *plan)
 
 static void print_moved(const tw_network_plan *plan, tw_line *line)
 {
-    int64_t moved = 0, layers = 0;
-    char text[200];
+    int64_t layers = 0, moved = tw_network_off_chip(plan), bound = tw_network_off_chip_bound(plan);
+    char text[300];
     for (int s = 0; s < plan->network->lowered->graph.n_ops; s++) {
         tw_network_row row = tw_network_row_of(plan, s);
         layers += row.plan && plan->totals.layers_cycles > 0 ? tw_off_chip_of_op(row.plan, 0) : 0;
     }
-    moved = tw_network_off_chip(plan);
     snprintf(text, sizeof text, "%s %s cross the outermost link%s%s", TW_GROUPED(moved),
              tw_unit_plural(plan->machine->unit), layers > 0 ? ", layer by layer " : "",
              layers > 0 ? TW_GROUPED(layers) : "");
+    if (bound > 0) {
+        snprintf(text + strlen(text), sizeof text - strlen(text), "; no plan moves fewer than %s",
+                 TW_GROUPED(bound));
+        tw_distance_add(text, sizeof text, moved, bound);
+    }
     tw_fact_put(line, TW_PLAIN, "moved", text);
 }
 
