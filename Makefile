@@ -99,8 +99,9 @@ cores-brute: all-tests
 dags: all-tests
 	@TW_SEED=$(or $(SEED),1) TW_CASES=$(or $(DAGS),10000) build/test/test_plan_dags
 
-brute: all-tests
-	@tools/brute $(BRUTE)
+brute: test-deps
+	@$(call preset,brute,build-brute)
+	@BUILD=build-brute tools/brute $(BRUTE)
 
 # As many tests at a time as there are processors.
 rounds: all-tests

@@ -193,9 +193,10 @@ void tw_goals_add_ties(tw_goals *goals, bool timed)
     }
 }
 
-tw_goals tw_goals_stage(const tw_goal *is, const tw_goal *kept, int n_kept)
+tw_goals tw_goals_stage_of(const tw_goal *is, int n, const tw_goal *kept, int n_kept)
 {
-    tw_goals stage = {.n = 1, .goal = {*is}}, all = {.n = 0, .n_limits = n_kept};
+    tw_goals stage = {.n = n}, all = {.n = 0, .n_limits = n_kept};
+    memcpy(stage.goal, is, (size_t)n * sizeof *is);
     bool timed = tw_goals_timed(&stage);
     if (n_kept > 0) memcpy(all.goal, kept, (size_t)n_kept * sizeof *kept);
     timed |= tw_goals_timed(&all);
@@ -204,9 +205,14 @@ tw_goals tw_goals_stage(const tw_goal *is, const tw_goal *kept, int n_kept)
     tw_goals_add_ties(&stage, timed);
     for (int k = 0; k < n_kept; k++) {
         assert(count_goals(&stage) < TW_MAX_GOALS);
-        stage.goal[1 + stage.n_ties + stage.n_limits++] = kept[k];
+        stage.goal[n + stage.n_ties + stage.n_limits++] = kept[k];
     }
     return stage;
+}
+
+tw_goals tw_goals_stage(const tw_goal *is, const tw_goal *kept, int n_kept)
+{
+    return tw_goals_stage_of(is, 1, kept, n_kept);
 }
 
 tw_goal tw_goal_kept(const tw_goal *goal, tw_wide least)

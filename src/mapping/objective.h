@@ -56,6 +56,8 @@ void tw_goals_add_ties(tw_goals *goals, bool timed);
 /* The stage of the goal `is`, in which the `n_kept` goals of `kept` are limits as they say. Its ties are those of them that
  * have a tolerance, and what decides among equals: not the objectives to come, so that it goes as it would without them. */
 tw_goals tw_goals_stage(const tw_goal *is, const tw_goal *kept, int n_kept);
+/* The same of `n` goals, of which one counts before the next. */
+tw_goals tw_goals_stage_of(const tw_goal *is, int n, const tw_goal *kept, int n_kept);
 /* The limit that a goal becomes when `least` is the least of it. */
 tw_goal tw_goal_kept(const tw_goal *goal, tw_wide least);
 /* Whether what passes into and out of the memory, on its outer side, counts: of TRAFFIC of memories. */

@@ -30,6 +30,8 @@ typedef struct staged {
     tw_goal_value value;                         /* of all objectives, of the best mapping */
     tw_goal kept[TW_MAX_OBJECTIVES + TW_N_TIES]; /* limits of the stages to come                */
     int n_kept;
+    bool tied;   /* what decides among equals is proven, too */
+    bool spared; /* the objective that ended last was proven so soon that nobody looked for less energy yet */
     bool cut;    /* a stage could not even simulate what it began with: no more of them */
     bool single; /* one search for the whole list: all its values are compared as they are */
 } staged;
@@ -540,12 +542,13 @@ static tw_search_options stage_options(const staged *c, int64_t budget)
 }
 
 /* One more stage, from what was found so far, with so much work, 0: what the options say. */
-static tw_status run_stage(staged *c, const tw_goal *goal, int64_t budget, const tw_diag *diag, finding *out)
+static tw_status run_stage(staged *c, const tw_goals *goals, int64_t budget, const tw_diag *diag, finding *out)
 {
     static const double share = 0.5; /* of the time that is left */
     const tw_op_map start = c->hunt.front.best[0].map;
-    const tw_goals stage = tw_goals_stage(goal, c->kept, c->n_kept);
+    const tw_goals stage = *goals;
     tw_search_options options = stage_options(c, budget);
+    if (stage.n > 1) options.gap = 0, options.prove = true; /* only the end of all of them will do */
     relay to = relay_of(c);
     tw_hunt hunt;
     tw_deadline most;
@@ -587,7 +590,48 @@ static tw_status run_tie(staged *c, const tw_goal *goal, const tw_diag *diag)
     finding f;
     bool none = tw_goals_find(&c->stage, goal) >= 0 && value_in_best(c, goal) == 0;
     if (none || is_cut_short(c, diag)) return TW_OK;
-    TW_TRY(run_stage(c, goal, tie_work(c), diag, &f));
+    const tw_goals stage = tw_goals_stage(goal, c->kept, c->n_kept);
+    TW_TRY(run_stage(c, &stage, tie_work(c), diag, &f));
+    c->cut = false;
+    return TW_OK;
+}
+
+/* Whether the first n objectives are proven and took little. */
+static bool is_small(const staged *c, int n)
+{
+    static const int64_t most = 20000; /* pieces of work */
+    bool small = c->hunt.work <= most;
+    for (int i = 0; i < n; i++) small = small && c->finding[i].proven;
+    return small;
+}
+
+/* What decides among equals in the end, one before the next: objectives that were allowed some tolerance, then the ties. */
+static int list_ties(const staged *c, tw_goal tie[TW_MAX_OBJECTIVES + TW_N_TIES])
+{
+    int n = 0, n_before;
+    for (int i = 0; i < c->asked.n; i++)
+        if (c->asked.goal[i].within > 0) tie[n++] = c->asked.goal[i];
+    n_before = n;
+    for (int i = 0; i < TW_N_TIES; i++) {
+        const tw_goal is = tw_goal_tie(i);
+        bool listed = find_kept(c, &is) != NULL;
+        for (int k = 0; k < n_before; k++) listed = listed || tw_goal_same(&tie[k], &is);
+        if (!listed) tie[n++] = is;
+    }
+    return n;
+}
+
+/* All ties in one stage, where objectives are proven and took little. Where that stage does not come to its end each tie has a stage of
+ * its own as ever. */
+static tw_status run_all_ties(staged *c, const tw_diag *diag)
+{
+    tw_goal tie[TW_MAX_OBJECTIVES + TW_N_TIES];
+    const int n = list_ties(c, tie);
+    finding f;
+    if (n < 2 || n > TW_MAX_OBJECTIVES || is_cut_short(c, diag)) return TW_OK;
+    const tw_goals stage = tw_goals_stage_of(tie, n, c->kept, c->n_kept);
+    TW_TRY(run_stage(c, &stage, tie_work(c), diag, &f));
+    c->tied = !c->cut && f.proven;
     c->cut = false;
     return TW_OK;
 }
@@ -601,7 +645,10 @@ static tw_status end_objective(staged *c, int i, const tw_diag *diag)
     finding *f = &c->finding[i];
     strict.within = 0;
     keep_goal(c, &strict, f->least);
-    if (!find_kept(c, &energy)) TW_TRY(run_tie(c, &energy, diag));
+    bool small = is_small(c, i + 1), last = i + 1 == c->asked.n;
+    c->spared = small && !last; /* what is proven does not get smaller */
+    if (small && last) TW_TRY(run_all_ties(c, diag));
+    if (!c->spared && !c->tied && !find_kept(c, &energy)) TW_TRY(run_tie(c, &energy, diag));
     c->n_kept--;
     tw_wide now = value_in_best(c, goal);
     f->least = now < f->least ? now : f->least;
@@ -620,7 +667,8 @@ static tw_status run_objectives(staged *c, const tw_diag *diag)
             *f = (finding){kept->most, kept->most, true};
             continue;
         }
-        TW_TRY(run_stage(c, goal, 0, diag, f));
+        const tw_goals stage = tw_goals_stage(goal, c->kept, c->n_kept);
+        TW_TRY(run_stage(c, &stage, 0, diag, f));
         if (c->cut) break;
         TW_TRY(end_objective(c, c->n_found, diag));
     }
@@ -669,7 +717,7 @@ static void fix_goal(staged *c, const tw_goal *goal)
 static tw_status run_ties(staged *c, const tw_diag *diag)
 {
     bool lowered = false;
-    if (is_cut_short(c, diag)) return TW_OK;
+    if (c->tied || is_cut_short(c, diag)) return TW_OK;
     for (int i = 0; i < c->asked.n; i++)
         if (c->asked.goal[i].within <= 0) fix_goal(c, &c->asked.goal[i]);
     for (int i = 0; i < c->asked.n; i++) {
@@ -682,7 +730,7 @@ static tw_status run_ties(staged *c, const tw_diag *diag)
     for (int i = 0; i < TW_N_TIES; i++) {
         const tw_goal tie = tw_goal_tie(i);
         if (find_kept(c, &tie)) continue;
-        if (i > 0 || lowered)
+        if (i > 0 || lowered || c->spared)
             TW_TRY(run_tie(c, &tie, diag)); /* energy ends every objective, but not those lowered here */
         if (tw_goals_find(&c->stage, &tie) >= 0) fix_goal(c, &tie);
     }

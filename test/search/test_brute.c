@@ -408,7 +408,7 @@ typedef struct crew { /* workers share the cases */
     tw_text report;
 } crew;
 
-enum { QUESTIONS = 20 };
+enum { QUESTIONS = 32 };
 
 static void *work(void *user)
 {
@@ -471,28 +471,28 @@ static void run_crew(brute_wish wish, int n_cases)
 }
 
 /* Half of them async. */
-TEST(the_search_finds_what_trying_everything_finds) { run_crew((brute_wish){0}, 600); }
+TEST(the_search_finds_what_trying_everything_finds) { run_crew((brute_wish){0}, 400); }
 
 /* Costs of descriptors and kernels, movers that fetch ahead, dual and whole buffers, padded loops, fused operators. */
 TEST(the_search_on_clusters_finds_what_trying_everything_finds)
 {
-    run_crew((brute_wish){.timing = TW_ASYNC, .cluster = true}, 300);
+    run_crew((brute_wish){.timing = TW_ASYNC, .cluster = true}, 200);
 }
 
 /* Windows that overlap and slide, or not, in every memory, on machines of every kind. */
 TEST(the_search_of_windows_finds_what_trying_everything_finds)
 {
-    run_crew((brute_wish){.timing = TW_ASYNC, .window = true}, 300);
+    run_crew((brute_wish){.timing = TW_ASYNC, .window = true}, 200);
 }
 
 /* What a mapping needs depends on what it leaves for the operators behind it. */
 TEST(the_search_of_groups_finds_what_trying_everything_finds)
 {
-    run_crew((brute_wish){.timing = TW_ASYNC, .group = true}, 200);
+    run_crew((brute_wish){.timing = TW_ASYNC, .group = true}, 130);
 }
 
 /* One to four dimensions, and any number of loops over each: the search lays every loop over one, trying everything also none. */
 TEST(the_search_on_arrays_finds_what_trying_everything_finds)
 {
-    run_crew((brute_wish){.timing = TW_ASYNC, .array = true}, 300);
+    run_crew((brute_wish){.timing = TW_ASYNC, .array = true}, 200);
 }
