@@ -8,6 +8,7 @@
 #include "search/neighbours.h"
 #include "search/seed.h"
 #include "search/shortlist.h"
+#include "search/sizes.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -52,6 +53,7 @@ enum {
 #define DEFAULT_POLISH INT64_C(750000)    /* and proven, if nobody asked for a gap                       */
 #define DIVIDED_WORK   INT64_C(600000)    /* mappings with divided loops, by estimates,                   */
 #define LATE_WORK      INT64_C(100000)    /* and by bounds                                                */
+#define SIZED_WORK     INT64_C(300)       /* a part with chosen sizes                                     */
 #define TIES_WORK      INT64_C(20000)     /* the same where an earlier objective has chosen others           */
 #define MUST_WORK      INT64_C(4000000)   /* a first mapping, whatever budget and time are left,     */
 #define MUST_END       (INT64_C(1) << 26) /* and, all attempts together, whatever budget is left    */
@@ -1527,6 +1529,56 @@ static tw_status walk_divided(branch *b)
     return run_walks(b);
 }
 
+typedef struct sweep {
+    branch *all;
+    tw_heap heap;
+} sweep;
+
+static bool take_sized(void *user, tw_part *part)
+{
+    sweep *w = user;
+    branch *b = w->all;
+    tw_part_bounds least = {0};
+    b->out->n_nodes++;
+    b->out->work += SIZED_WORK;
+    if (tw_part_tighten(b->space, part)) tw_part_least(b->space, part, &least);
+    if (least.feasible) tw_part_bound(b->space, b->goals, &least, part);
+    if (least.feasible && tw_front_wants(&b->out->front, &part->bound)) return tw_heap_push(&w->heap, part);
+    b->out->closed[least.feasible ? part->closer : TW_BOUND_CAPACITY]++;
+    free(part);
+    return true;
+}
+
+/* Frames with loops that may be divided become parts of one size each, as far as these may be nearer than what is found is near enough. */
+static tw_status sweep_sizes(branch *b)
+{
+    sweep w = {.all = b, .heap = {.goals = b->goals}};
+    tw_status status = TW_OK;
+    const tw_goal *first = &b->goals->goal[0];
+    if (b->goals->pareto || b->goals->n != 1 || b->goals->n_limits > 0 || first->measure != TW_CYCLES) return TW_OK;
+    if (b->out->front.n == 0 || b->options->exhaustive) return TW_OK;
+    double best = (double)b->out->front.best[0].value.of[0], enough = best * (1 - fmax(0, b->gap));
+    for (tw_part *p; status == TW_OK && (p = tw_heap_pop(&b->heap));) {
+        int64_t beyond;
+        bool divided;
+        status = tw_sizes_divide(b->space, p, (int64_t)ceil(enough), take_sized, &w, &beyond, &divided);
+        if (divided) {
+            tw_goal_value left = p->bound;
+            if (left.of[0] < beyond) left.of[0] = beyond;
+            if (beyond < INT64_MAX && tw_front_wants(&b->out->front, &left))
+                keep_least(b->goals, &b->out->any_open, &b->out->open, &left);
+            free(p);
+        } else if (!tw_heap_push(&w.heap, p)) {
+            free(p);
+            status = TW_ERR_NOMEM;
+        }
+    }
+    for (tw_part *p; (p = tw_heap_pop(&w.heap));)
+        if (!tw_heap_push(&b->heap, p)) return TW_ERR_NOMEM;
+    tw_heap_release(&w.heap);
+    return status;
+}
+
 /* Frames with loops that may be divided: what an estimate finds there, then parts by their bounds for a while. Their bounds are often far from
  * what is found, so that others are searched before, to an end of their own. */
 static tw_status run_late(branch *b)
@@ -1552,6 +1604,7 @@ static tw_status run_late(branch *b)
     bool known = b->start && !b->foreign; /* then an earlier search has made these */
     if (is_timed(b) && !known) TW_TRY(run_divided(b));
     if (first && !known) TW_TRY(walk_divided(b));
+    if (first && !is_over(b) && !is_near(b)) TW_TRY(sweep_sizes(b));
     if (b->total < NO_BUDGET) b->total = b->out->work + (!first && b->options->patience > 0 ? 0 : late);
     be_patient(b);
     while (b->budget > 0 && !is_over(b) && !is_near(b)) {

@@ -2,8 +2,11 @@
  *
  * Sizes of the output's loops are drawn on a small machine with an array, one memory for inputs inside another; then orders, rules, residencies
  * and buffers are drawn many times, and each program is simulated. None ends before the bound of the sizes. That the bound says something is
- * held by counting how often it is above that of every mover alone, and how near to it the best of the programs comes. */
+ * held by counting how often it is above that of every mover alone, and how near to it the best of the programs comes.
+ *
+ * And sizes.h: whatever mapping is drawn of a frame that it divides, it is in one of the parts, or takes what all others are said to take. */
 #include "search/bursts.h"
+#include "search/sizes.h"
 
 #include "plan/evaluate.h"
 #include "tw_read.h"
@@ -174,4 +177,64 @@ TEST(no_program_ends_before_what_its_blocks_need)
     printf("%d programs, %d by links, %d within a tenth\n", n_programs, n_by_links, n_near);
     CHECK(n_programs > 4 * tw_test_rounds(1500));
     CHECK(n_by_links > 0 && n_near > 0);
+}
+
+typedef struct listed { /* parts of one size each */
+    int n;
+    tw_part *part[600];
+} listed;
+
+static bool list_part(void *user, tw_part *part)
+{
+    listed *all = user;
+    CHECK(all->n < (int)TW_COUNT(all->part));
+    all->part[all->n++] = part;
+    return true;
+}
+
+/* Whether all sizes of the mapping are in the ranges of the part. */
+static bool contains(const tw_space *s, const tw_part *part, const tw_part *leaf)
+{
+    for (int l = 0; l < s->op->n_loops; l++) {
+        tw_range range = part->var[tw_var_size(s, 0, l)], size = leaf->var[tw_var_size(s, 0, l)];
+        if (size.lo < range.lo || size.hi > range.hi) return false;
+    }
+    return true;
+}
+
+TEST(of_all_sizes_none_is_left_out)
+{
+    static const char *const spec[] = {"conv:3x3x5,out=7,kernel=1,dtype=i8,out_dtype=i8,accumulator=i8",
+                                       "conv:2x7x7,out=10,kernel=1,dtype=i8,out_dtype=i8,accumulator=i8",
+                                       "conv:2x5x5,out=3,kernel=3,pad=1,dtype=i8,out_dtype=i8,accumulator=i8"};
+    uint64_t rng = tw_test_seed();
+    int n_divided = 0, n_beyond = 0;
+    for (int i = 0; i < tw_test_rounds(600); i++) {
+        scene s;
+        int joined = -1;
+        open_scene(&s, spec[(size_t)i % TW_COUNT(spec)], &rng);
+        for (int f = 0; f < s.space.n_frames; f++)
+            if (s.space.frame[f].joined && s.space.frame[f].n_tiled == 1) joined = f;
+        listed all = {0};
+        int64_t beyond = INT64_MAX;
+        bool empty, divided = false;
+        tw_part *part = joined < 0 ? NULL : tw_part_of_frame(&s.space, joined, &empty);
+        int64_t limit = tw_test_pick(&rng, 1, 400);
+        if (part && !empty)
+            CHECK_EQ(tw_sizes_divide(&s.space, part, limit, list_part, &all, &beyond, &divided), TW_OK);
+        for (int k = 0; divided && k < 30; k++) {
+            tw_part *leaf = walk_down(&s.space, part, &rng);
+            bool found = !leaf;
+            for (int n = 0; leaf && n < all.n; n++) found |= contains(&s.space, all.part[n], leaf);
+            if (!found) CHECK(simulate(&s, leaf, &rng) >= beyond);
+            n_beyond += !found;
+            free(leaf);
+        }
+        n_divided += divided;
+        for (int n = 0; n < all.n; n++) free(all.part[n]);
+        free(part);
+        close_scene(&s);
+    }
+    printf("%d divided, %d beyond\n", n_divided, n_beyond);
+    CHECK(n_divided > 0 && n_beyond > 0);
 }
