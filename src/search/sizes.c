@@ -33,7 +33,8 @@ static bool is_whole(const tw_space *s, const tw_part *p)
 {
     const tw_frame *f = &s->frame[p->frame];
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
-    if (!f->joined || f->n_tiled != 1 || p->refined || s->limits.level[s->machine->n_memories - 2].has_unroll)
+    if (!f->joined || f->n_tiled != 1 || s->n_laid < 2 || p->refined ||
+        s->limits.level[s->machine->n_memories - 2].has_unroll)
         return false;
     if (mac->cost.kind != TW_COST_ARRAY || mac->cost.array.stationary || mac->count > 1 || mac->late) return false;
     if (s->rules->nests || s->leaves_out || s->machine->pads || (s->resident >> tw_op_output(s->op) & 1))
