@@ -55,6 +55,13 @@ typedef struct tw_tiled {
     int64_t cycles;
 } tw_tiled;
 
+/* What some groups of the best mapping take by themselves. */
+typedef struct tw_hunt_window {
+    tw_span span;
+    int64_t cycles, energy_fj; /* of the whole mapping: another one is another window */
+    double price;
+} tw_hunt_window;
+
 enum { TW_TILED_BUCKETS = 1024 };
 typedef struct tw_helper tw_helper;
 typedef struct tw_cores_hunt {
@@ -65,6 +72,7 @@ typedef struct tw_cores_hunt {
     tw_alike *alike;
     tw_candidates *candidates;
     tw_tiled *tiled[TW_TILED_BUCKETS];
+    tw_hunt_window window;
     tw_fused *best;
     tw_cores_found *out;
     tw_arena *arena, *scratch, *bench;

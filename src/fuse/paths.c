@@ -151,13 +151,14 @@ typedef struct prefix {
     ways last;
 } prefix;
 
-static tw_status reach(tw_cores_hunt *h, prefix *at, int from, int len)
+static tw_status reach(tw_cores_hunt *h, prefix *at, prefix *single, int from, int len)
 {
     const tw_segment segment = {h->asked->model, from, len};
     prefix *to = &at[from + len];
     ways found;
     if (!tw_segment_is_closed(&segment, h->readers)) return TW_OK;
     TW_TRY(find_ways(h, &segment, &found));
+    if (found.n > 0 && len == 1) single[from + 1] = (prefix){0, true, from, 0, found};
     if (found.n == 0 || (to->known && to->price <= at[from].price + found.way[0].price)) return TW_OK;
     *to = (prefix){at[from].price + found.way[0].price, true, from, 0, found};
     return TW_OK;
@@ -233,20 +234,33 @@ static bool is_too_long(const tw_cores_hunt *h, int i, int n)
     return h->out->n_commands > most / 8 + most * i / n || tw_hunt_is_over(h);
 }
 
+/* The path as it is fastest by itself and with few commands. */
+static tw_status offer_both(tw_cores_hunt *h, prefix *at)
+{
+    int n = h->asked->model->n_ops;
+    for (int i = n; i > 0; i = at[i].from) at[at[i].from].next = i;
+    TW_TRY(offer_path(h, at, false));
+    return offer_path(h, at, true);
+}
+
+/* By itself a segment of one operator is slower than behind others, where its inputs come while these run: a path of these alone is tried, too. */
 tw_status tw_path_offer(tw_cores_hunt *h)
 {
     int n = h->asked->model->n_ops, most = h->best->mapping.n_groups > 0 ? MOST_OPS : FIRST_OPS;
-    prefix *at;
+    bool all = true;
+    prefix *at, *single;
     TW_ALLOC(h->arena, at, n + 1);
+    TW_ALLOC(h->arena, single, n + 1);
     at[0].known = true;
     for (int i = 0; i < n; i++)
         for (int len = 1; len <= most && i + len <= n && at[i].known; len++) {
             if (is_too_long(h, i, n)) return TW_OK;
-            TW_TRY(reach(h, at, i, len));
+            TW_TRY(reach(h, at, single, i, len));
         }
     if (!at[n].known) return TW_OK;
-    for (int i = n; i > 0; i = at[i].from) at[at[i].from].next = i;
-    TW_TRY(offer_path(h, at, false));
-    TW_TRY(offer_path(h, at, true));
+    TW_TRY(offer_both(h, at));
+    for (int i = 1; i <= n; i++) all &= single[i].known;
+    if (all) TW_TRY(offer_both(h, single));
+    if (all && is_on_path(h, single)) return vary_path(h, single);
     return is_on_path(h, at) ? vary_path(h, at) : TW_OK;
 }

@@ -1,9 +1,12 @@
 /* src/fuse/splits.c - a segment in parts on several cores, and in the place of groups of a mapping: see hunt.h. */
 #include "fuse/hunt.h"
+#include "mapping/groups.h"
 
+#include <math.h>
 #include <string.h>
 
-enum { ROUNDS = 4, MOST_PASSES = 8 };
+/* Segments of a window on either side; how many times as long as a window a mapping is that is looked at in windows. */
+enum { ROUNDS = 4, MOST_PASSES = 8, WINDOW = 4, LONG = 2 };
 
 /* ---- splits ---- */
 
@@ -323,15 +326,98 @@ static tw_status replace(const tw_cores_hunt *h, int first, int last, const tw_g
     return TW_OK;
 }
 
+/* ---- a window of the mapping ---- */
+
+/* Groups [lo, hi) of a mapping, with what lies in memories for them alone. */
+static tw_status cut_window(const tw_cores_hunt *h, const tw_mapping *m, int lo, int hi, tw_mapping *out)
+{
+    tw_group_resident *resident;
+    TW_ALLOC(h->scratch, resident, m->n_residents + 1);
+    *out = (tw_mapping){.n_groups = hi - lo, .group = m->group + lo, .resident = resident};
+    for (int i = 0; i < m->n_residents; i++) {
+        bool inside = true;
+        for (int g = 0; g < m->n_groups && inside; g++)
+            inside = (g >= lo && g < hi) || !touches(h, &m->group[g], m->resident[i].tensor);
+        if (inside) resident[out->n_residents++] = m->resident[i];
+    }
+    return TW_OK;
+}
+
+/* What the groups take by themselves, by their price; INFINITY: they cannot be. Groups [from, to) of them are new. */
+static tw_status price_window(tw_cores_hunt *h, const tw_mapping *m, tw_span window, tw_span new, double *price)
+{
+    tw_arena_mark mark = tw_arena_save(h->scratch);
+    tw_diag quiet = tw_diag_quiet(h->diag);
+    tw_mapping own;
+    tw_hunt_figures figures;
+    tw_status status = cut_window(h, m, (int)window.lo, (int)window.hi, &own);
+    const tw_grouping all = {.model = h->asked->model,
+                             .machine = h->asked->machine,
+                             .n = own.n_groups,
+                             .group = own.group,
+                             .n_residents = own.n_residents,
+                             .resident = own.resident,
+                             .diag = &quiet};
+    for (int64_t g = new.lo; g < new.hi &&status == TW_OK; g++)
+        status = tw_grouping_check_one(&all, (int)(g - window.lo));
+    if (status == TW_OK) status = tw_hunt_simulate(h, h->platform, &own, &figures);
+    tw_arena_rewind(h->scratch, mark);
+    *price = status == TW_OK ? tw_hunt_price(h, &figures) : INFINITY;
+    return status == TW_INFEASIBLE || status == TW_ERR_INPUT ? TW_OK : status;
+}
+
+/* The groups of the best mapping that the place of groups [first, last) is looked at with: a few segments before and behind. */
+static tw_span window_of(const tw_mapping *m, int first, int last)
+{
+    for (int k = 0; k < WINDOW && first > 0; k++)
+        for (first--; first > 0 && tw_hunt_are_parts(&m->group[first - 1], &m->group[first]);) first--;
+    for (int k = 0; k < WINDOW && last < m->n_groups; k++)
+        for (last++; last < m->n_groups && tw_hunt_are_parts(&m->group[last - 1], &m->group[last]);) last++;
+    return (tw_span){first, last};
+}
+
+/* What the window takes in the best mapping, which is known while the same place is looked at. */
+static tw_status price_best(tw_cores_hunt *h, tw_span window, double *price)
+{
+    tw_hunt_window *known = &h->window;
+    if (known->span.lo != window.lo || known->span.hi != window.hi || known->cycles != h->best->cycles ||
+        known->energy_fj != h->best->energy_fj) {
+        known->cycles = 0;
+        TW_TRY(price_window(h, &h->best->mapping, window, (tw_span){0, 0}, &known->price));
+        *known = (tw_hunt_window){window, h->best->cycles, h->best->energy_fj, known->price};
+    }
+    *price = known->price;
+    return TW_OK;
+}
+
+/* Whether the mapping, in which `n_by` groups stand for groups [first, last) of the best one, may be better: of a long one, only what is better beside its neighbours is simulated with all
+ * others, so that what is tried costs as much in a long network as in a short one. */
+static tw_status is_worth_a_try(tw_cores_hunt *h, int first, int last, const tw_mapping *mapping, int n_by,
+                                bool *worth)
+{
+    tw_span window = window_of(&h->best->mapping, first, last), with = window;
+    double before, now;
+    *worth = true;
+    if (LONG * tw_span_len(window) > h->best->mapping.n_groups) return TW_OK;
+    TW_TRY(price_best(h, window, &before));
+    if (before == INFINITY) return TW_OK;
+    with.hi += n_by - (last - first);
+    TW_TRY(price_window(h, mapping, with, (tw_span){first, first + n_by}, &now));
+    *worth = now < before;
+    return TW_OK;
+}
+
 tw_status tw_hunt_offer_groups(tw_cores_hunt *h, int first, int last, const tw_group_map *by, int n_by,
                                bool *better)
 {
     tw_mapping mapping;
+    bool worth;
     tw_arena_mark mark = tw_arena_save(h->arena);
     *better = false;
     if (n_by == 0 || h->best->mapping.n_groups + n_by > TW_MAX_GROUPS) return TW_OK;
     TW_TRY(replace(h, first, last, by, n_by, &mapping));
-    TW_TRY(tw_hunt_offer(h, &mapping, better));
+    TW_TRY(is_worth_a_try(h, first, last, &mapping, n_by, &worth));
+    if (worth) TW_TRY(tw_hunt_offer(h, &mapping, better));
     if (!*better) tw_arena_rewind(h->arena, mark);
     return TW_OK;
 }
