@@ -140,6 +140,13 @@ static tw_status find_exactly(const tw_request *asked, const tw_pricing *by, con
     return given ? TW_OK : find_in_branches(&request, work, found, search);
 }
 
+/* Whether small changes of what was found could still make it better than the given plan: they rarely gain a tenth. */
+static bool is_close(const tw_pricing *by, const tw_cores_found *found, const tw_plan *given)
+{
+    return !given || price_of(by, &found->best) <=
+                         1.15 * by->price(by->user, (double)given->sum.cycles, (double)given->sum.energy_fj);
+}
+
 static tw_status find(const tw_request *asked, const tw_plan *apart, const tw_plan *given, const tw_work *work,
                       const tw_plan **out)
 {
@@ -158,7 +165,7 @@ static tw_status find(const tw_request *asked, const tw_plan *apart, const tw_pl
     TW_TRY(write_search(asked, &found, apart, work, search));
     search->measure = s.measure;
     TW_TRY(find_exactly(asked, &by, given, work, &found, search));
-    if (found.best.mapping.n_groups == 0) return TW_INFEASIBLE;
+    if (found.best.mapping.n_groups == 0 || !is_close(&by, &found, given)) return TW_INFEASIBLE;
     if (apart && !tw_fused_is_better(&s, &found.best, &apart->sum)) return TW_OK;
     *mapping = found.best.mapping;
     search->seconds = tw_deadline_since(start);

@@ -11,7 +11,7 @@ bool tw_several_is_needed(const tw_request *asked);
 TW_NODISCARD tw_status tw_several_find(const tw_request *asked, const tw_plan *apart, const tw_work *work,
                                        const tw_plan **out);
 /* A plan that is worth the time only if it is better than `given`, the plan of a model that computes the same: small spaces are walked for what is better than that alone, for a short while, and in
- * one order. What is found may be worse. */
+ * one order. What is found may be worse; what is much worse is not handed out. */
 TW_NODISCARD tw_status tw_several_beat(const tw_request *asked, const tw_plan *given, const tw_work *work,
                                        const tw_plan **out);
 /* Writes what no plan of the model on such a machine can be below, if that is known. */
