@@ -50,21 +50,50 @@ static double moving(const tw_space *s)
     return most;
 }
 
-bool tw_layout_helps(const tw_space *s, double undivided)
+/* Whether windows of an input may slide somewhere. */
+static bool may_slide(const tw_space *s)
 {
-    static const double worth = 1.1; /* less is not worth a frame */
+    for (int m = 1; m < s->machine->n_memories; m++)
+        for (int o = 0; o < tw_op_output(s->op); o++)
+            if (s->slides[m][o]) return true;
+    return false;
+}
+
+/* Whether loops of the operator may be divided over the array in this space at all; *ideal: passes that fill it. */
+static bool may_divide(const tw_space *s, double *ideal)
+{
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
     double units = 1, points = 1, rest = 1;
-    if (!s->divides || mac->unrolls_whole || mac->cost.array.n_dims < 2 || mac->cost.array.stationary ||
-        s->rules->nests)
+    if (!s->divides || mac->unrolls_whole || mac->cost.kind != TW_COST_ARRAY || mac->cost.array.n_dims < 2 ||
+        mac->cost.array.stationary || s->rules->nests)
         return false;
     for (int d = 0; d < mac->cost.array.n_dims; d++) units *= (double)mac->cost.array.size[d];
     for (int l = 0; l < s->op->n_loops; l++)
         *(tw_layout_may_lie(s, l) ? &points : &rest) *= (double)s->op->loop[l].extent;
-    if (points >= 1e15 || undivided >= 1e15) return false;
-    double ideal = (double)tw_cdiv((int64_t)points, (int64_t)units) * rest;
-    return undivided > worth * ideal &&
-           (double)tw_busy_of(mac, 1, (int64_t)undivided) / (double)mac->count > worth * moving(s);
+    if (points >= 1e15 || rest >= 1e15) return false;
+    *ideal = (double)tw_cdiv((int64_t)points, (int64_t)units) * rest;
+    return *ideal < 1e15;
+}
+
+static double cycles_of(const tw_space *s, double passes)
+{
+    const tw_engine *mac = &s->machine->engine[s->machine->compute];
+    return (double)tw_busy_of(mac, 1, (int64_t)passes) / (double)mac->count;
+}
+
+bool tw_layout_is_moved(const tw_space *s)
+{
+    double ideal;
+    return may_slide(s) && may_divide(s, &ideal) && cycles_of(s, ideal) < moving(s);
+}
+
+bool tw_layout_helps(const tw_space *s, double undivided)
+{
+    static const double worth = 1.1; /* less is not worth a frame */
+    double ideal;
+    if (undivided >= 1e15 || !may_divide(s, &ideal)) return false;
+    if (undivided > worth * ideal && cycles_of(s, undivided) > worth * moving(s)) return true;
+    return tw_layout_is_moved(s);
 }
 
 tw_spread tw_layout_joined(const tw_space *s)

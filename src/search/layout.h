@@ -13,6 +13,9 @@
 #define TW_SEARCH_LAYOUT_H
 #include "search/spread.h"
 
+/* Whether movers take longer than an array that is filled, and windows may slide: then tiles are as long along one loop as nothing comes twice
+ * for, two of them have room, and so few points of the other loops are left that whole loops fill little of the array. */
+bool tw_layout_is_moved(const tw_space *space);
 /* Whether loops of the operator may be divided over the array in this space, and lie over it badly if they are not. */
 bool tw_layout_helps(const tw_space *space, double undivided);
 /* The joined frame's spread: all loops that may lie over the array, over its one dimension. */

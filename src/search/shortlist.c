@@ -1316,6 +1316,7 @@ static bool choose_fills(nest_search *c)
     tw_fill fill[MOST_FILLS];
     int32_t size[TW_SHORTLIST_CANDIDATES][TW_MAX_LOOPS];
     if (!c->f->joined || t > 0 || s->limits.level[s->machine->n_memories - 2].has_unroll) return false;
+    if (tw_layout_is_moved(s)) return false; /* which tiles bring least is a matter of each loop by itself */
     n = tw_fills_of(s, MOST_FILLS, fill);
     if (n == 0) return false;
     n = weigh_fills(c, fill, n);

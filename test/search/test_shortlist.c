@@ -126,6 +126,14 @@ TEST(windows_slide_where_memory_is_little_whatever_is_made_small)
     }
 }
 
+/* Tiles that are whole along one loop bring nothing twice. Two of them have room with few points of the others, which whole loops over the array
+ * would do in three times the passes. */
+TEST(windows_that_slide_have_tiles_of_divided_loops_where_movers_are_the_limit)
+{
+    CHECK(result_of("dwconv:32x112x112,kernel=3,pad=1", &as_layer).best < 25600); /* 26'834 with whole loops */
+    CHECK(result_of("dwconv:144x56x56,kernel=3,pad=1", &as_layer).best < 28900);  /* 29'760 */
+}
+
 TEST(patience_ends_a_search_that_finds_nothing_better)
 {
     static const char spec[] = "conv:16x24x80,out=16,kernel=3,pad=1,dtype=f32";
