@@ -355,28 +355,43 @@ static tw_status check_missing(const tw_nest_builder *b)
     return TW_OK;
 }
 
-/* Whether some operator of the group reads elements of what is held, not only padding. */
-static bool is_touched(const tw_nest_walk *w, const tw_nest_hold *s)
+/* Whether an execution of operator k in this step reads elements of what is held, not only padding: what all of them touch together may have
+ * some where none does, as between the taps of a dilated kernel that is cut. */
+static bool is_touched_by(const tw_nest_walk *w, const tw_nest_hold *s, int k)
 {
     const tw_nest *nest = w->nest;
+    const tw_nest_op *op = &nest->op[k];
+    const tw_box *whole = tw_nest_box(w, k, k == nest->n_ops - 1 ? nest->n_places : nest->hold[op->made].depth);
     tw_region region;
-    for (int k = 0; k < nest->n_ops; k++) {
-        const tw_op *op = nest->op[k].op;
-        for (int o = 0; o < tw_op_output(op) && (s->readers >> k & 1); o++)
-            if (op->operand[o].tensor == s->tensor &&
-                tw_region_of(&op->operand[o], tw_nest_box(w, k, 0), &region) > 0)
+    if (tw_nest_asked(w, op->made, &region) == 0) return false;
+    for (int64_t sub = 0; sub < op->n_subs; sub++) {
+        tw_box piece = tw_nest_sub_box(op, whole, sub), box = piece;
+        (void)tw_nest_fills(nest, k, &piece, &box);
+        for (int o = 0; o < tw_op_output(op->op); o++)
+            if (op->op->operand[o].tensor == s->tensor && tw_region_of(&op->op->operand[o], &box, &region) > 0)
                 return true;
     }
     return false;
 }
 
-/* What a group loads for others, too, comes before the first command of its own that reads it: one that reads nothing but padding would never
- * load it. */
-static tw_status check_loads(const tw_nest_builder *b, const tw_nest_walk *w)
+/* Notes which inputs, loaded here for other groups as well, are read in this step. */
+static void see_loads(tw_nest_builder *b, const tw_nest_walk *w)
 {
     for (int s = 0; s < b->nest->n_holds; s++) {
         const tw_nest_hold *hold = &b->nest->hold[s];
-        if (!hold->resident || hold->from != TW_FROM_TENSOR || is_touched(w, hold)) continue;
+        if (!hold->resident || hold->from != TW_FROM_TENSOR) continue;
+        for (int k = 0; k < b->nest->n_ops && !b->is_read[s]; k++)
+            b->is_read[s] = (hold->readers >> k & 1) && is_touched_by(w, hold, k);
+    }
+}
+
+/* What a group loads for others, too, comes before the first command of its own that reads it: one that reads nothing but padding would never
+ * load it. */
+static tw_status check_loads(const tw_nest_builder *b)
+{
+    for (int s = 0; s < b->nest->n_holds; s++) {
+        const tw_nest_hold *hold = &b->nest->hold[s];
+        if (!hold->resident || hold->from != TW_FROM_TENSOR || b->is_read[s]) continue;
         return tw_diag_infeasible(
             b->diag, b->nest->map->loc,
             "group '%s' is the first one that has '%s', which is resident, and reads nothing but padding of it",
@@ -390,11 +405,13 @@ tw_status tw_nest_measure(tw_nest_builder *b, tw_arena *scratch)
     tw_nest_walk w;
     TW_TRY(open_marks(b, scratch));
     TW_TRY(tw_nest_walk_init(&w, b->nest, scratch));
-    TW_TRY(check_loads(b, &w));
     TW_ALLOC(scratch, b->rows, b->nest->n_holds);
+    TW_ALLOC(scratch, b->is_read, b->nest->n_holds);
     for (; !w.done; tw_nest_walk_next(&w), b->nest->n_steps++) {
         TW_TRY(measure_step(b, &w));
         mark_made(b, &w);
+        see_loads(b, &w);
     }
+    TW_TRY(check_loads(b));
     return check_missing(b);
 }

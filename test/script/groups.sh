@@ -366,4 +366,26 @@ resident: {conv.ifm: sram}
 END
 expect 1 eval conv:2x1x1,out=2,kernel=3,pad=1,dtype=i8 -m "$source"/test/mapping/duo.yaml --mapping padding.yaml
 says err.txt "padding.yaml:3:5: infeasible: group 'conv.sum0' is the first one that has 'conv.ifm', which is resident, and reads nothing but padding of it"
+# The same where all taps of a dilated kernel together would span it, but none reads it, and the taps are cut.
+cat >holes.yaml <<'END'
+workload: holes
+tensors:
+  - {name: x, dtype: i8, shape: [3, 1, 7]}
+ops:
+  - {name: far, op: pool, shape: [3, 1, 7], dtype: i8, kernel: 4, stride: [3, 2], dilation: [2, 1], pad: [3, 1], inputs: {ifm: x}}
+  - {name: near, op: pool, shape: [3, 1, 7], dtype: i8, kernel: [1, 3], inputs: {ifm: x}}
+END
+cat >map.yaml <<'END'
+groups:
+  - {ops: [far], levels: [{at: l1, tiles: {ky: 2}, keep: {far.ofm: all}}]}
+  - {ops: [near], levels: [{at: l1}]}
+resident: {x: l1}
+END
+machine '[{name: dram, size: unlimited}, {name: l1, size: 1 KiB}]' '{name: dma, between: [dram, l1], cost: {latency: 2, per_cycle: 8}}' \
+    '{name: pe, computes: max, memory: l1, cost: {array: [4, 4]}}' >one.yaml
+expect 1 eval holes.yaml -m one.yaml --mapping map.yaml
+says err.txt "map.yaml:2:5: infeasible: group 'far' is the first one that has 'x', which is resident, and reads nothing but padding of it"
+expect 0 plan holes.yaml -m one.yaml --budget=3000 -q
+sed -i 's/, tiles: {ky: 2}, keep: {far.ofm: all}//' map.yaml # whole, its window has what lies between the taps
+expect 0 eval holes.yaml -m one.yaml --mapping map.yaml; says out.txt "executed, equal to"
 exit $failed
