@@ -58,6 +58,11 @@ static inline const tw_op *tw_frame_driver(const tw_segment_frame *f)
 {
     return tw_segment_op(&f->segment, f->segment.n - 1);
 }
+/* Whether tiles of this size, into which a piece of one of the driver's loops is cut, are as large as its engine asks (`min_tile`). */
+static inline bool tw_frame_is_cut_large(const tw_segment_frame *f, int64_t piece, int64_t size)
+{
+    return size >= piece || piece / tw_cdiv(piece, size) >= f->op[f->segment.n - 1].engine.min_tile;
+}
 /* TW_INFEASIBLE when these operators cannot be one group on the machine, without a word: everything that is made before the driver is
  * read in the segment and nowhere else, by engines of one core. */
 TW_NODISCARD tw_status tw_frame_of(const tw_frame_facts *facts, const tw_segment *segment, tw_arena *arena,

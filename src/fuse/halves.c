@@ -157,7 +157,8 @@ static int64_t fit_into(const tw_segment_frame *f, int loop, int64_t outer, int6
     return tw_min(inner, tw_cdiv(even, step) * step);
 }
 
-/* Writes the inner tiles of the pair, without cuts that outer tiles make needless; false: there is nothing left of them, or of what runs. */
+/* Writes the inner tiles of the pair, without cuts that outer tiles make needless; false: there is nothing left of them, or of what runs, or they
+ * are smaller than the engine takes. */
 static bool join_inner(const tw_segment_frame *f, const tw_half *a, const tw_half *b, tw_tiling *t)
 {
     for (int p = 0; p < b->is.n_cuts; p++) {
@@ -166,6 +167,9 @@ static bool join_inner(const tw_segment_frame *f, const tw_half *a, const tw_hal
         if (b->is.size[p] >= outer) continue;
         t->loop[t->n_cuts] = loop;
         t->size[t->n_cuts++] = fit_into(f, loop, outer, b->is.size[p]);
+        int64_t size = t->size[t->n_cuts - 1], rest = tw_frame_driver(f)->loop[loop].extent % outer;
+        if (!tw_frame_is_cut_large(f, outer, size) || (rest > 0 && !tw_frame_is_cut_large(f, rest, size)))
+            return false;
         if (p == b->is.slide - 1) t->slide = t->n_cuts;
     }
     t->slides = t->slide > 0 ? b->is.slides : 0;

@@ -548,9 +548,11 @@ static void try_tiling(tw_tiler *w, int n_wanted, tw_tiling *t)
 static bool is_cut_taken(const tw_segment_frame *f, int loop, int64_t size)
 {
     const tw_op *op = tw_frame_driver(f);
-    tw_taken taken = tw_taken_of(&f->op[f->segment.n - 1].engine, op, loop);
+    const tw_engine *engine = &f->op[f->segment.n - 1].engine;
+    tw_taken taken = tw_taken_of(engine, op, loop);
     int64_t extent = op->loop[loop].extent, rest = extent % size;
     if (size == extent) return extent <= taken.last;
+    if (!tw_frame_is_cut_large(f, extent, size)) return false;
     return tw_number_allows(&taken.tiles, size) && (rest == 0 || rest <= taken.last);
 }
 

@@ -200,6 +200,29 @@ static tw_status number_holds(tw_joint *joint, tw_nest *nest, tw_arena *arena)
     return TW_OK;
 }
 
+/* Of the groups that find a resident tensor where it is, the last one gives it back. That it is complete by then is known of those that read it: were
+ * there none, it would be given back before. */
+static tw_status check_residents(const tw_joint *joint, const tw_mapping *mapping, tw_diag *diag)
+{
+    for (int i = 0; i < mapping->n_residents; i++) {
+        const tw_group_resident *r = &mapping->resident[i];
+        bool is_read = false, is_found = false;
+        for (int h = 0; h < joint->n_holds && !is_read; h++) {
+            const tw_nest_hold *hold = joint->hold[h];
+            if (hold->from != TW_FROM_GROUP || !tw_tensors_are_alike(joint->model, hold->tensor, r->tensor))
+                continue;
+            is_found = true;
+            is_read = hold->is_read;
+        }
+        if (is_found && !is_read)
+            return tw_diag_infeasible(
+                diag, r->loc,
+                "'%s' is resident, and the groups that find it in '%s' read nothing but padding of it",
+                joint->model->tensor[r->tensor].name, joint->platform->memory[r->memory].name);
+    }
+    return TW_OK;
+}
+
 tw_status tw_joint_build(const tw_model *model, const tw_platform *platform, const tw_mapping *mapping,
                          const tw_work *work, const tw_joint **out)
 {
@@ -216,6 +239,7 @@ tw_status tw_joint_build(const tw_model *model, const tw_platform *platform, con
     }
     TW_TRY(find_crossing(joint, nest, work->scratch));
     TW_TRY(number_holds(joint, nest, work->arena));
+    TW_TRY(check_residents(joint, mapping, work->diag));
     tw_joint_live(joint, nest);
     TW_TRY(lay_out(joint, nest, work));
     tw_joint_settle_residents(joint, nest);

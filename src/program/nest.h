@@ -47,6 +47,7 @@ typedef struct tw_nest_hold {
     bool crosses;        /* another group makes the tensor, or reads it                                          */
     bool resident;       /* it is resident here, and made or loaded, whole, in this group: others give it back   */
     bool comes;          /* another group makes it                                                               */
+    bool is_read;        /* of what is shared with other groups: by an execution of this one, not only padding   */
     int64_t elem_units;  /* of an element in its buffer                                                          */
     int64_t moved_units; /* of an element in a transfer                                                          */
     int group;           /* that it is a hold of                                                                 */

@@ -18,10 +18,9 @@ typedef struct tw_nest_builder {
     tw_diag *diag;
     int room; /* holds that there is room for */
     int64_t
-        sharing[TW_MAX_GROUP_OPS]; /* of each operator: lanes with sums of the same elements, 0: not known yet */
-    tw_slide_rows *rows;           /* of each hold */
-    bool *is_read; /* of each hold that is loaded for other groups, too: by an execution of this one */
-    uint8_t *marks[TW_MAX_GROUP_OPS];  /* what leaves besides the output: a bit for each element that was made, */
+        sharing[TW_MAX_GROUP_OPS];    /* of each operator: lanes with sums of the same elements, 0: not known yet */
+    tw_slide_rows *rows;              /* of each hold */
+    uint8_t *marks[TW_MAX_GROUP_OPS]; /* what leaves besides the output: a bit for each element that was made, */
     int64_t missing[TW_MAX_GROUP_OPS]; /* and how many were not */
 } tw_nest_builder;
 

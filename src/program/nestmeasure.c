@@ -374,14 +374,18 @@ static bool is_touched_by(const tw_nest_walk *w, const tw_nest_hold *s, int k)
     return false;
 }
 
-/* Notes which inputs, loaded here for other groups as well, are read in this step. */
-static void see_loads(tw_nest_builder *b, const tw_nest_walk *w)
+static bool is_shared(const tw_nest_hold *hold)
+{
+    return hold->from == TW_FROM_GROUP || (hold->resident && hold->from == TW_FROM_TENSOR);
+}
+
+/* Notes which of the tensors that are resident for other groups, too, are read in this step. */
+static void see_reads(tw_nest_builder *b, const tw_nest_walk *w)
 {
     for (int s = 0; s < b->nest->n_holds; s++) {
-        const tw_nest_hold *hold = &b->nest->hold[s];
-        if (!hold->resident || hold->from != TW_FROM_TENSOR) continue;
-        for (int k = 0; k < b->nest->n_ops && !b->is_read[s]; k++)
-            b->is_read[s] = (hold->readers >> k & 1) && is_touched_by(w, hold, k);
+        tw_nest_hold *hold = &b->nest->hold[s];
+        for (int k = 0; k < b->nest->n_ops && is_shared(hold) && !hold->is_read; k++)
+            hold->is_read = (hold->readers >> k & 1) && is_touched_by(w, hold, k);
     }
 }
 
@@ -391,7 +395,7 @@ static tw_status check_loads(const tw_nest_builder *b)
 {
     for (int s = 0; s < b->nest->n_holds; s++) {
         const tw_nest_hold *hold = &b->nest->hold[s];
-        if (!hold->resident || hold->from != TW_FROM_TENSOR || b->is_read[s]) continue;
+        if (!hold->resident || hold->from != TW_FROM_TENSOR || hold->is_read) continue;
         return tw_diag_infeasible(
             b->diag, b->nest->map->loc,
             "group '%s' is the first one that has '%s', which is resident, and reads nothing but padding of it",
@@ -406,11 +410,10 @@ tw_status tw_nest_measure(tw_nest_builder *b, tw_arena *scratch)
     TW_TRY(open_marks(b, scratch));
     TW_TRY(tw_nest_walk_init(&w, b->nest, scratch));
     TW_ALLOC(scratch, b->rows, b->nest->n_holds);
-    TW_ALLOC(scratch, b->is_read, b->nest->n_holds);
     for (; !w.done; tw_nest_walk_next(&w), b->nest->n_steps++) {
         TW_TRY(measure_step(b, &w));
         mark_made(b, &w);
-        see_loads(b, &w);
+        see_reads(b, &w);
     }
     TW_TRY(check_loads(b));
     return check_missing(b);
