@@ -102,6 +102,37 @@ tw_group_tensor tw_group_tensor_of(const tw_plan *plan, int group, int i)
                              .kept_bytes = kept_bytes(nest, t)};
 }
 
+/* The one axis along which the first step, whose tiles are the largest, has a part of the tensor; -1: none or several. */
+static int cut_axis(const tw_nest_walk *w, int hold)
+{
+    const tw_tensor *tensor = &w->nest->model->tensor[w->nest->hold[hold].tensor];
+    int axis = -1;
+    for (int a = 0; a < tensor->n_axes; a++) {
+        if (tw_span_len(w->region[hold].axis[a]) == tensor->extent[a]) continue;
+        if (axis >= 0) return -1;
+        axis = a;
+    }
+    return axis;
+}
+
+tw_group_rows tw_group_rows_of(const tw_plan *plan, int group, int i)
+{
+    tw_group_tensor t = tw_group_tensor_of(plan, group, i);
+    const tw_nest *nest = nest_of(plan, group);
+    tw_group_rows rows = {0};
+    tw_nest_walk w;
+    tw_arena *arena = t.maker < 0 ? NULL : tw_arena_new();
+    if (!arena) return rows;
+    if (tw_nest_walk_init(&w, nest, arena) == TW_OK) {
+        int hold = nest->op[t.maker].made, axis = w.elems[hold] > 0 ? cut_axis(&w, hold) : -1;
+        int64_t extent = axis < 0 ? 0 : nest->model->tensor[nest->hold[hold].tensor].extent[axis];
+        if (extent > 0 && t.elems_made % (t.elems / extent) == 0)
+            rows = (tw_group_rows){t.elems_made / (t.elems / extent), extent};
+    }
+    tw_arena_free(arena);
+    return rows;
+}
+
 int64_t tw_group_needs(const tw_plan *plan, int group, int memory)
 {
     const tw_nest *nest = nest_of(plan, group);

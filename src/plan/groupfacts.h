@@ -17,6 +17,12 @@ tw_group_facts tw_group_facts_of(const tw_plan *plan, int group);
  * holds take. */
 tw_group_tensor tw_group_tensor_of(const tw_plan *plan, int group, int i);
 int64_t tw_group_needs(const tw_plan *plan, int group, int memory);
+/* Where tiles cut one axis of a tensor that the group makes: how many rows of it are made in all steps together, halos each time, and how many
+ * there are. 0 of 0 where tiles cut none or several, or rows are made in parts: then its elements say it. */
+typedef struct tw_group_rows {
+    int64_t made, extent;
+} tw_group_rows;
+tw_group_rows tw_group_rows_of(const tw_plan *plan, int group, int i);
 /* Shows every step, with the windows of the group's tensors. */
 TW_NODISCARD tw_status tw_group_walk(const tw_plan *plan, int group, tw_group_step_fn fn, void *user,
                                      tw_arena *scratch);

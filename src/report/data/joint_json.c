@@ -84,6 +84,9 @@ static void write_tensors(const tw_plan *plan, int g, int n, tw_json *j)
         tw_json_key_bool(j, "inside", t.inside);
         tw_json_key_int(j, "elements", t.elems);
         tw_json_key_int_or_null(j, "elements_made", t.elems_made, t.maker >= 0);
+        tw_group_rows rows = tw_group_rows_of(plan, g, i);
+        tw_json_key_int_or_null(j, "rows", rows.extent, rows.extent > 0);
+        tw_json_key_int_or_null(j, "rows_made", rows.made, rows.extent > 0);
         tw_json_key_int(j, "saved_bytes", t.saved_bytes);
         tw_json_key_int(j, "kept_bytes", t.kept_bytes);
         tw_json_close(j);
