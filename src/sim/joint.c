@@ -13,10 +13,8 @@ typedef struct stream { /* of one group */
     tw_event *event; /* of the step at hand */
     int n, next;
     bool over;
-    int64_t ready; /* not before then it can start; HELD_UP: it must not yet, or there is nothing left */
+    int64_t ready; /* of one that is awake: not before then it can start */
 } stream;
-
-static const int64_t HELD_UP = INT64_MAX;
 
 typedef struct runner {
     const tw_joint *joint;
@@ -25,8 +23,9 @@ typedef struct runner {
     tw_joint_timeline *out;
     __int128 energy_fj;
     bool brief;
-    bool freed;          /* something that groups wait for has come since they were looked at          */
-    int n_awake, *awake; /* groups that are not held up, in their order */
+    int n_awake, *awake; /* groups that wait for nobody, a heap: on top the one that is ready first */
+    int *waiting;        /* at each gate, a root tensor or a buffer: 1 + the group that came last, 0: none */
+    int *next_waiting;   /* per group: the same of the one that came there before it                   */
     int *open;           /* per root tensor: groups that make some of it and have commands left        */
     bool any_resident;
     int *readers;    /* per root of a resident tensor: groups that are not done with it                      */
@@ -69,27 +68,113 @@ static int resident_root(const runner *r, int32_t buffer)
     return r->joint->model->tensor[r->joint->buffer[buffer].operand].root;
 }
 
-/* What the next command of the group waits for until others have come, in the words for a wait that never ends; NULL: nothing. Who loads
+/* What the next command of the group waits for until others have come: the tensor or the buffer of a gate (`waiting`); -1: nothing. Who loads
  * or reads what other groups make waits until these have no commands left, who takes a buffer for the first time waits for the last use
  * of those whose addresses it has. */
-static const char *held_up_by(const runner *r, int g)
+static int gate_of(const runner *r, int g)
 {
     const stream *s = &r->stream[g];
     const tw_instr *in = &s->event[s->next].instr;
-    if (in->op == TW_LOAD && in->crosses && r->open[in->tile] > 0)
-        return "a load waits for a tensor that never is complete";
+    if (in->op == TW_LOAD && in->crosses && r->open[in->tile] > 0) return (int)in->tile;
     for (int i = 0; i < in->n_src && r->any_resident; i++)
         if (is_elsewhere(r, in, in->src[i]) && r->open[resident_root(r, in->src[i])] > 0)
-            return "a command waits for a resident tensor that never is complete";
-    if (r->before && in->takes && r->before[in->dst] > 0)
-        return "a buffer waits for addresses that nobody gives back";
-    return NULL;
+            return resident_root(r, in->src[i]);
+    return r->before && in->takes && r->before[in->dst] > 0 ? r->joint->model->n_tensors + in->dst : -1;
+}
+
+/* In the words for a wait that never ends. */
+static const char *held_up_by(const runner *r, int g)
+{
+    const stream *s = &r->stream[g];
+    int gate = gate_of(r, g);
+    if (gate >= r->joint->model->n_tensors) return "a buffer waits for addresses that nobody gives back";
+    bool loads = s->event[s->next].instr.op == TW_LOAD && s->event[s->next].instr.crosses;
+    return loads ? "a load waits for a tensor that never is complete"
+                 : "a command waits for a resident tensor that never is complete";
+}
+
+/* ---- which group is next ---- */
+
+static bool is_sooner(const runner *r, int a, int b)
+{
+    int64_t x = r->stream[a].ready, y = r->stream[b].ready;
+    return x != y ? x < y : a < b;
+}
+
+static void sink(runner *r, int at)
+{
+    int g = r->awake[at];
+    for (int child; (child = 2 * at + 1) < r->n_awake; at = child) {
+        if (child + 1 < r->n_awake && is_sooner(r, r->awake[child + 1], r->awake[child])) child++;
+        if (!is_sooner(r, r->awake[child], g)) break;
+        r->awake[at] = r->awake[child];
+    }
+    r->awake[at] = g;
+}
+
+static void rise(runner *r, int at)
+{
+    int g = r->awake[at];
+    for (; at > 0 && is_sooner(r, g, r->awake[(at - 1) / 2]); at = (at - 1) / 2)
+        r->awake[at] = r->awake[(at - 1) / 2];
+    r->awake[at] = g;
 }
 
 static void look(runner *r, int g)
 {
     stream *s = &r->stream[g];
-    s->ready = s->over || held_up_by(r, g) ? HELD_UP : tw_async_ready(&r->clock, &s->event[s->next], 1);
+    s->ready = tw_async_ready(&r->clock, &s->event[s->next], 1);
+}
+
+/* The group is awake, or waits at a gate. */
+static void settle(runner *r, int g)
+{
+    if (r->stream[g].over) return;
+    int gate = gate_of(r, g);
+    if (gate >= 0) {
+        r->next_waiting[g] = r->waiting[gate];
+        r->waiting[gate] = g + 1;
+        return;
+    }
+    look(r, g);
+    r->awake[r->n_awake] = g;
+    rise(r, r->n_awake++);
+}
+
+/* Whoever waits there may go on, or waits for something else. */
+static void open_gate(runner *r, int gate)
+{
+    int g = r->waiting[gate] - 1;
+    r->waiting[gate] = 0;
+    for (int next; g >= 0; g = next) {
+        next = r->next_waiting[g] - 1;
+        settle(r, g);
+    }
+}
+
+/* The group whose next command can start first, which is not among those awake any more; -1: all are over. A time that was found before may
+ * only have become later, so that the least one is looked at again until it stays the least. */
+static int choose(runner *r)
+{
+    if (r->n_awake == 0) return -1;
+    while (r->n_awake > 1) {
+        int64_t before = r->stream[r->awake[0]].ready;
+        look(r, r->awake[0]);
+        if (r->stream[r->awake[0]].ready == before) break;
+        sink(r, 0);
+    }
+    int first = r->awake[0];
+    r->awake[0] = r->awake[--r->n_awake];
+    if (r->n_awake > 0) sink(r, 0);
+    return first;
+}
+
+/* ---- what is over ---- */
+
+static void count_tensor(runner *r, int root, int n)
+{
+    r->open[root] += n;
+    if (r->open[root] == 0) open_gate(r, root);
 }
 
 /* What the group makes for others, or loads for them, is open as long as it has commands. */
@@ -98,11 +183,12 @@ static void count_open(runner *r, int g, int n)
     const tw_nest *nest = &r->joint->nest[g];
     const tw_tensor *tensor = r->joint->model->tensor;
     int output = tw_joint_output(r->joint, g);
-    r->open[tensor[output].root] += n;
+    count_tensor(r, tensor[output].root, n);
     for (int s = 0; s < nest->n_holds; s++) {
         const tw_nest_hold *hold = &nest->hold[s];
         bool leaves = hold->drain >= 0 && hold->tensor != output;
-        if (leaves || (hold->resident && hold->from == TW_FROM_TENSOR)) r->open[tensor[hold->tensor].root] += n;
+        if (leaves || (hold->resident && hold->from == TW_FROM_TENSOR))
+            count_tensor(r, tensor[hold->tensor].root, n);
     }
 }
 
@@ -115,7 +201,6 @@ static tw_status refill(runner *r, int g)
     if (s->n < 0) return explain(r, g, s->n);
     s->over = s->n == 0;
     if (s->over) count_open(r, g, -1);
-    r->freed |= s->over;
     return TW_OK;
 }
 
@@ -141,49 +226,8 @@ static void free_heirs(runner *r, const tw_instr *in)
         if (--r->left[b] > 0) continue;
         for (int32_t k = h->first[b]; k < h->first[b + 1]; k++) {
             tw_async_follow(&r->clock, b, h->heir[k]);
-            r->freed |= --r->before[h->heir[k]] == 0;
+            if (--r->before[h->heir[k]] == 0) open_gate(r, r->joint->model->n_tensors + h->heir[k]);
         }
-    }
-}
-
-/* The groups that are not held up, in their order. */
-static void wake(runner *r)
-{
-    r->n_awake = 0;
-    for (int g = 0; g < r->joint->n_nests; g++) {
-        if (r->stream[g].ready == HELD_UP) look(r, g);
-        if (r->stream[g].ready != HELD_UP) r->awake[r->n_awake++] = g;
-    }
-    r->freed = false;
-}
-
-static void sleep_on(runner *r, int g)
-{
-    int at = 0;
-    while (r->awake[at] != g) at++;
-    memmove(&r->awake[at], &r->awake[at + 1], (size_t)(--r->n_awake - at) * sizeof *r->awake);
-}
-
-/* The first of those with the least time. */
-static int first_of(const runner *r)
-{
-    int best = r->awake[0];
-    for (int i = 1; i < r->n_awake; i++)
-        if (r->stream[r->awake[i]].ready < r->stream[best].ready) best = r->awake[i];
-    return best;
-}
-
-/* The group whose next command can start first; -1: all are over. A time that was found before may only have become later, so that the
- * least one is looked at again until it stays the least. */
-static int choose(runner *r)
-{
-    if (r->freed) wake(r);
-    if (r->n_awake <= 1) return r->n_awake == 0 ? -1 : r->awake[0];
-    for (;;) {
-        int best = first_of(r);
-        int64_t before = r->stream[best].ready;
-        look(r, best);
-        if (r->stream[best].ready == before) return best;
     }
 }
 
@@ -345,6 +389,8 @@ static tw_status init_waits(runner *r, tw_arena *arena)
 static tw_status init_streams(runner *r, tw_arena *scratch)
 {
     TW_ALLOC(scratch, r->open, r->joint->model->n_tensors);
+    TW_ALLOC(scratch, r->waiting, (int64_t)r->joint->model->n_tensors + r->joint->n_buffers);
+    TW_ALLOC(scratch, r->next_waiting, r->joint->n_nests);
     for (int g = 0; g < r->joint->n_nests; g++) count_open(r, g, 1);
     TW_ALLOC(scratch, r->stream, r->joint->n_nests);
     TW_ALLOC(scratch, r->awake, r->joint->n_nests);
@@ -388,8 +434,7 @@ static bool is_over(void *user) { return tw_deadline_is_over(((const tw_diag *)u
 static tw_status run_streams(runner *r)
 {
     for (int g = 0; g < r->joint->n_nests; g++) TW_TRY(refill(r, g));
-    for (int g = 0; g < r->joint->n_nests; g++) r->stream[g].ready = HELD_UP;
-    r->freed = true;
+    for (int g = 0; g < r->joint->n_nests; g++) settle(r, g);
     for (int g; (g = choose(r)) >= 0;) {
         stream *s = &r->stream[g];
         tw_event *event = &s->event[s->next++];
@@ -399,8 +444,7 @@ static tw_status run_streams(runner *r)
         add_energy(r, &event->instr);
         free_heirs(r, &event->instr);
         TW_TRY(refill(r, g));
-        look(r, g);
-        if (s->ready == HELD_UP) sleep_on(r, g);
+        settle(r, g);
     }
     for (int g = 0; g < r->joint->n_nests; g++)
         if (!r->stream[g].over)
