@@ -569,10 +569,10 @@ static tw_status search(tw_cores_hunt *h)
     if (!is_one_core(h)) TW_TRY(plan_alone(h, n));
     if (h->best->mapping.n_groups == 0) TW_TRY(tw_path_offer(h)); /* what one core cannot run, another may */
     if (h->best->mapping.n_groups == 0) return TW_INFEASIBLE;
-    h->out->n_commands = 0;
+    h->since = h->out->n_commands;
     h->pairs = n > TW_FEW_CORES;
     if (n > 1) TW_TRY(tw_path_offer(h));
-    if (n <= TW_FEW_CORES) h->out->n_commands = 0;
+    if (n <= TW_FEW_CORES) h->since = h->out->n_commands;
     TW_TRY(improve(h));
     if (n == 1) return TW_OK;
     TW_TRY(converge(h));

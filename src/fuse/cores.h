@@ -19,7 +19,7 @@ typedef struct tw_cores_found {
         alone; /* per core: cycles of the best mapping of groups on it alone; 0: there is none; -n: none was looked for,
                        since it takes n at least and better was known */
     int64_t equal;      /* cycles with the same groups, each split in equal parts over all cores; 0: it cannot be */
-    int64_t n_commands; /* that were simulated */
+    int64_t n_commands; /* that were simulated, but for those of each core alone */
 } tw_cores_found;
 
 /* TW_INFEASIBLE, without a word, when no mapping was found. `apart` of the request is of no use here. */

@@ -72,9 +72,10 @@ typedef struct tw_cores_hunt {
     tw_alike *alike;
     tw_candidates *candidates;
     tw_tiled *tiled[TW_TILED_BUCKETS];
-    tw_hunt_window window;
+    tw_hunt_window narrow, wide; /* around what was replaced last */
     tw_fused *best;
     tw_cores_found *out;
+    int64_t since; /* commands that had been simulated when the search began to count how long it may go on */
     tw_arena *arena, *scratch, *bench;
     tw_diag *diag;
     bool pairs;        /* splits along two loops are tried       */

@@ -65,7 +65,7 @@ tw_status tw_hunt_offer(tw_cores_hunt *h, const tw_mapping *mapping, bool *bette
 
 bool tw_hunt_is_over(const tw_cores_hunt *h)
 {
-    return h->out->n_commands > most_commands || tw_deadline_is_over(h->diag->deadline);
+    return h->out->n_commands - h->since > most_commands || tw_deadline_is_over(h->diag->deadline);
 }
 
 tw_status tw_hunt_open_alike(tw_cores_hunt *h)

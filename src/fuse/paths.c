@@ -231,7 +231,7 @@ static bool is_too_long(const tw_cores_hunt *h, int i, int n)
 {
     if (h->best->mapping.n_groups == 0) return tw_deadline_is_over(h->diag->deadline);
     int64_t most = h->platform->n_cores > TW_FEW_CORES ? many_commands : few_commands;
-    return h->out->n_commands > most / 8 + most * i / n || tw_hunt_is_over(h);
+    return h->out->n_commands - h->since > most / 8 + most * i / n || tw_hunt_is_over(h);
 }
 
 /* The path as it is fastest by itself and with few commands. */

@@ -5,8 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Segments of a window on either side; how many times as long as a window a mapping is that is looked at in windows. */
-enum { ROUNDS = 4, MOST_PASSES = 8, WINDOW = 4, LONG = 2 };
+/* Segments of a narrow and of a wide window on either side; how many times as long as a window a mapping is that is looked at in windows. */
+enum { ROUNDS = 4, MOST_PASSES = 8, NARROW = 1, WIDE = 4, LONG = 2 };
+
+/* What is so many times as expensive as the best mapping beside its neighbours is not better beside more of them. */
+static const double hopeless = 1.2;
 
 /* ---- splits ---- */
 
@@ -366,20 +369,19 @@ static tw_status price_window(tw_cores_hunt *h, const tw_mapping *m, tw_span win
     return status == TW_INFEASIBLE || status == TW_ERR_INPUT ? TW_OK : status;
 }
 
-/* The groups of the best mapping that the place of groups [first, last) is looked at with: a few segments before and behind. */
-static tw_span window_of(const tw_mapping *m, int first, int last)
+/* The groups of the best mapping that the place of groups [first, last) is looked at with: n segments before and behind. */
+static tw_span window_of(const tw_mapping *m, int first, int last, int n)
 {
-    for (int k = 0; k < WINDOW && first > 0; k++)
+    for (int k = 0; k < n && first > 0; k++)
         for (first--; first > 0 && tw_hunt_are_parts(&m->group[first - 1], &m->group[first]);) first--;
-    for (int k = 0; k < WINDOW && last < m->n_groups; k++)
+    for (int k = 0; k < n && last < m->n_groups; k++)
         for (last++; last < m->n_groups && tw_hunt_are_parts(&m->group[last - 1], &m->group[last]);) last++;
     return (tw_span){first, last};
 }
 
 /* What the window takes in the best mapping, which is known while the same place is looked at. */
-static tw_status price_best(tw_cores_hunt *h, tw_span window, double *price)
+static tw_status price_best(tw_cores_hunt *h, tw_hunt_window *known, tw_span window, double *price)
 {
-    tw_hunt_window *known = &h->window;
     if (known->span.lo != window.lo || known->span.hi != window.hi || known->cycles != h->best->cycles ||
         known->energy_fj != h->best->energy_fj) {
         known->cycles = 0;
@@ -390,34 +392,46 @@ static tw_status price_best(tw_cores_hunt *h, tw_span window, double *price)
     return TW_OK;
 }
 
-/* Whether the mapping, in which `n_by` groups stand for groups [first, last) of the best one, may be better: of a long one, only what is better beside its neighbours is simulated with all
- * others, so that what is tried costs as much in a long network as in a short one. */
-static tw_status is_worth_a_try(tw_cores_hunt *h, int first, int last, const tw_mapping *mapping, int n_by,
-                                bool *worth)
+/* A mapping in which `n_by` groups stand for groups [first, last) of the best one. */
+typedef struct trial {
+    tw_mapping mapping;
+    int first, last, n_by;
+} trial;
+
+/* Whether it takes less than `most` times as much as the best mapping beside n segments on either side; so it is where these are most of the mapping. */
+static tw_status is_cheap_beside(tw_cores_hunt *h, const trial *t, int n, double most, bool *cheap)
 {
-    tw_span window = window_of(&h->best->mapping, first, last), with = window;
+    tw_span window = window_of(&h->best->mapping, t->first, t->last, n), with = window;
     double before, now;
-    *worth = true;
+    *cheap = true;
     if (LONG * tw_span_len(window) > h->best->mapping.n_groups) return TW_OK;
-    TW_TRY(price_best(h, window, &before));
+    TW_TRY(price_best(h, n == NARROW ? &h->narrow : &h->wide, window, &before));
     if (before == INFINITY) return TW_OK;
-    with.hi += n_by - (last - first);
-    TW_TRY(price_window(h, mapping, with, (tw_span){first, first + n_by}, &now));
-    *worth = now < before;
+    with.hi += t->n_by - (t->last - t->first);
+    TW_TRY(price_window(h, &t->mapping, with, (tw_span){t->first, t->first + t->n_by}, &now));
+    *cheap = now < most * before;
     return TW_OK;
+}
+
+/* Whether it may be better: of a long one, only what is better beside some neighbours is simulated with all others, and with these only what is not hopeless
+ * beside the nearest ones, so that what is tried costs as much in a long network as in a short one. */
+static tw_status is_worth_a_try(tw_cores_hunt *h, const trial *t, bool *worth)
+{
+    TW_TRY(is_cheap_beside(h, t, NARROW, hopeless, worth));
+    return *worth ? is_cheap_beside(h, t, WIDE, 1, worth) : TW_OK;
 }
 
 tw_status tw_hunt_offer_groups(tw_cores_hunt *h, int first, int last, const tw_group_map *by, int n_by,
                                bool *better)
 {
-    tw_mapping mapping;
+    trial t = {.first = first, .last = last, .n_by = n_by};
     bool worth;
     tw_arena_mark mark = tw_arena_save(h->arena);
     *better = false;
     if (n_by == 0 || h->best->mapping.n_groups + n_by > TW_MAX_GROUPS) return TW_OK;
-    TW_TRY(replace(h, first, last, by, n_by, &mapping));
-    TW_TRY(is_worth_a_try(h, first, last, &mapping, n_by, &worth));
-    if (worth) TW_TRY(tw_hunt_offer(h, &mapping, better));
+    TW_TRY(replace(h, first, last, by, n_by, &t.mapping));
+    TW_TRY(is_worth_a_try(h, &t, &worth));
+    if (worth) TW_TRY(tw_hunt_offer(h, &t.mapping, better));
     if (!*better) tw_arena_rewind(h->arena, mark);
     return TW_OK;
 }
