@@ -29,6 +29,20 @@ static void choose_ports(const choice *c, const tw_platform_engine *e)
     }
 }
 
+/* What views of the core have of other cores: memories on its way out, and the movers between them. */
+static void choose_passed(const choice *c)
+{
+    for (int v = 0; v < c->of->n_views; v++) {
+        const tw_platform_view *view = &c->of->view[v];
+        if (c->of->engine[view->engine].core != c->core) continue;
+        for (int m = 0; m < view->machine.n_memories; m++) c->memory[view->memory[m]] = 0;
+        for (int e = 0; e < view->machine.n_engines; e++) {
+            c->engine[view->mover[e]] = 0;
+            choose_ports(c, &c->of->engine[view->mover[e]]);
+        }
+    }
+}
+
 /* Numbers those that are marked with 0. */
 static int number(int *list, int n)
 {
@@ -54,6 +68,7 @@ static tw_status choose_parts(const maker *k, int of, choice *c)
         c->engine[e] = own ? 0 : -1;
         if (own) choose_ports(c, engine);
     }
+    choose_passed(c);
     return TW_OK;
 }
 
@@ -182,7 +197,10 @@ static void describe_view(const maker *k, const tw_platform_view *view, int c, t
     tw_machine own = view->machine;
     own.platform = NULL;
     for (int m = 0; m < own.n_memories; m++) own.memory[m].name = k->platform->memory[view->memory[m]].is.name;
-    for (int e = 0; e < own.n_engines; e++) own.engine[e].name = k->platform->engine[view->mover[e]].is.name;
+    for (int e = 0; e < own.n_engines; e++) {
+        bool links = tw_platform_is_link(k->platform, view->mover[e]); /* whose name may say which cores it joins */
+        own.engine[e].name = links ? "link" : k->platform->engine[view->mover[e]].is.name;
+    }
     tw_machine_print(&own, out);
     for (int e = 0; e < own.n_engines; e++) {
         const tw_platform_engine *mover = &k->platform->engine[view->mover[e]];
@@ -249,6 +267,8 @@ static void resize(tw_memory *memory, bool own, const resizing *by)
 static tw_status resize_core(const tw_core_machine *core, const resizing *by, tw_arena *arena, tw_machine *out)
 {
     const tw_platform *p = core->machine.platform;
+    int own = -1;
+    for (int v = 0; v < p->n_views && own < 0; v++) own = p->engine[p->view[v].engine].core;
     tw_platform *wide;
     tw_platform_memory *memory;
     tw_platform_view *view;
@@ -257,7 +277,7 @@ static tw_status resize_core(const tw_core_machine *core, const resizing *by, tw
     TW_ALLOC(arena, view, p->n_views + 1);
     for (int m = 0; m < p->n_memories; m++) {
         memory[m] = p->memory[m];
-        resize(&memory[m].is, p->memory[m].core >= 0, by);
+        resize(&memory[m].is, own >= 0 && p->memory[m].core == own, by);
     }
     *wide = *p;
     wide->memory = memory;
@@ -266,7 +286,7 @@ static tw_status resize_core(const tw_core_machine *core, const resizing *by, tw
         view[v] = p->view[v];
         view[v].machine.platform = wide;
         for (int m = 0; m < view[v].machine.n_memories; m++)
-            resize(&view[v].machine.memory[m], p->memory[view[v].memory[m]].core >= 0, by);
+            resize(&view[v].machine.memory[m], own >= 0 && p->memory[view[v].memory[m]].core == own, by);
     }
     *out = p->n_views > 0 ? view[0].machine : core->machine;
     out->platform = wide;

@@ -1,6 +1,6 @@
 /* src/fuse/kinds.h - the machine of each core by itself, and which cores are alike.
  *
- * A core's machine has the shared parts of the platform and its own ones, in numbers of their own: what is planned there costs nothing for the
+ * A core's machine has the shared parts of the platform, its own ones and what lies on its way out through other cores, in numbers of their own: what is planned there costs nothing for the
  * other cores, however many there are. Cores that differ in their names alone are of one *kind*; a group that was found for one of them becomes one of
  * another by that one's numbers. */
 #ifndef TW_FUSE_KINDS_H

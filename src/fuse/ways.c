@@ -29,6 +29,9 @@ bool tw_ways_suit(const tw_machine *machine)
     for (int m = 1; m < p->n_memories; m++)
         if ((!one && p->memory[m].core != m - 1) || p->memory[m].lanes > 1) return false;
     for (int v = 0; v < p->n_views; v++)
+        if (!one && p->view[v].machine.n_memories != 2)
+            return false; /* the way of its core leads through another one */
+    for (int v = 0; v < p->n_views; v++)
         if ((!one && p->engine[p->view[v].engine].core < 0) || p->view[v].machine.pads) return false;
     return true;
 }

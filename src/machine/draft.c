@@ -18,10 +18,11 @@ int tw_draft_find(const tw_machine_draft *d, const tw_machine_part *by, const ch
     return tw_draft_named(d, name);
 }
 
-/* Whether the view's compute engine sees the memory of itself: it is shared, or in the same core. */
-static bool sees(const tw_draft_view *v, const tw_platform_memory *memory)
+/* Whether the view's compute engine sees the memory of itself: it is shared, in the same core, or in another one on the way out of this. */
+static bool sees(const tw_machine_draft *d, const tw_draft_view *v, int m)
 {
-    return !v->compute || memory->core < 0 || memory->core == v->compute->core;
+    if (!v->compute || d->memory[m].core < 0 || d->memory[m].core == v->compute->core) return true;
+    return tw_gate_is_passed(&d->graph, d->outer, v->compute->core, m);
 }
 
 /* Marks the memories that the compute engine lists. */
@@ -35,7 +36,7 @@ static void mark_listed(tw_machine_draft *d, const tw_draft_view *v, const tw_no
     }
     for (const tw_node *node = list->child; node; node = node->next) {
         int m = node->kind == TW_SCALAR ? tw_draft_find(d, v->compute, node->text) : -1;
-        bool known = m >= 0 && sees(v, &d->memory[m]), again = known && m > 0 && v->slot[m] == 0;
+        bool known = m >= 0 && sees(d, v, m), again = known && m > 0 && v->slot[m] == 0;
         if (known) v->slot[m] = 0;
         if (known && !again) continue;
         ++*d->n_bad;
@@ -54,7 +55,7 @@ void tw_draft_choose(tw_machine_draft *d, const tw_draft_view *v, const tw_machi
     const tw_node *list = v->compute ? tw_node_entry(v->compute->node, "memories") : NULL;
     int n = 0, n_bad = *d->n_bad;
     *machine = *base;
-    for (int m = 0; m < d->n_memories; m++) v->slot[m] = sees(v, &d->memory[m]) ? 0 : -1;
+    for (int m = 0; m < d->n_memories; m++) v->slot[m] = sees(d, v, m) ? 0 : -1;
     if (list) mark_listed(d, v, list);
     if (*d->n_bad > n_bad && !d->plain) return;
     for (int m = 0; m < d->n_memories; m++) n += v->slot[m] >= 0;
@@ -100,19 +101,30 @@ static bool spans(const tw_draft_view *v, int outer, int inner, bool near)
     return !near || tw_machine_ways(machine, a, b) || tw_machine_ways(machine, b, a);
 }
 
+/* Whether a mover leads into or out of a memory of another core that is in the view. */
+static bool passes(const tw_machine_draft *d, const tw_draft_view *v, const tw_machine_part *mover)
+{
+    for (int i = 0; i < 2; i++) {
+        int end = end_of(d, mover, i);
+        if (end < 0 || v->slot[end] < 0) continue;
+        if (d->memory[end].core >= 0 && d->memory[end].core != v->compute->core) return true;
+    }
+    return false;
+}
+
 /* Whether the engine belongs to the view. What stands nowhere in the right place does so wherever it has both ends: the
- * reader says what is wrong with it. */
+ * reader says what is wrong with it; unless it is a link. */
 bool tw_draft_belongs(const tw_machine_draft *d, const tw_draft_view *all, int n, const tw_draft_view *v,
                       const tw_machine_part *part)
 {
     if (d->plain) return true;
-    if (part->core >= 0 && part->core != v->compute->core) return false;
     if (tw_graph_computes(part->node)) return part == v->compute;
-    int outer = end_of(d, part, 0), inner = end_of(d, part, 1);
+    if (part->core >= 0 && part->core != v->compute->core && !passes(d, v, part)) return false;
+    int outer = end_of(d, part, 0), inner = end_of(d, part, 1), ends[2];
     if (outer < 0 || inner < 0 || spans(v, outer, inner, true)) return true;
     for (int i = 0; i < n; i++)
         if (spans(&all[i], outer, inner, true)) return false;
-    return spans(v, outer, inner, false);
+    return !tw_draft_links(d, part, ends) && spans(v, outer, inner, false);
 }
 
 /* The dimension of an array that is called so, -1: there is none. */

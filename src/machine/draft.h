@@ -4,13 +4,14 @@
  * where the reader counts its own. */
 #ifndef TW_MACHINE_DRAFT_H
 #define TW_MACHINE_DRAFT_H
-#include "machine/graph.h"
+#include "machine/gate.h"
 
 typedef struct tw_machine_draft {
     tw_diag *diag;
     int *n_bad;
     tw_machine_parts graph;     /* all that the file has                           */
     bool plain;                 /* one view, which has all of it, and no cores     */
+    const int *outer;           /* per memory of the graph: see tw_gates_find      */
     tw_platform_memory *memory; /* those that were read, in the order of the graph */
     const tw_node **per;        /* and the dimensions that they are private to     */
     int n_memories;             /* so many                                         */
@@ -36,7 +37,7 @@ void tw_draft_choose(tw_machine_draft *d, const tw_draft_view *v, const tw_machi
  * reader says what is wrong with it. */
 bool tw_draft_belongs(const tw_machine_draft *d, const tw_draft_view *all, int n, const tw_draft_view *v,
                       const tw_machine_part *part);
-/* Whether the engine is a link between memories of different cores; then these. */
+/* Whether the engine is a link between memories of different cores; then these. Where one of them stands behind the other it is in the views that pass it, too. */
 bool tw_draft_links(const tw_machine_draft *d, const tw_machine_part *part, int ends[2]);
 /* Private memories, once the compute engine of the view is known. */
 void tw_draft_private(tw_machine_draft *d, const tw_draft_view *v);

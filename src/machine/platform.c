@@ -66,6 +66,12 @@ bool tw_platform_is_link(const tw_platform *p, int engine)
     return from >= 0 && to >= 0 && from != to;
 }
 
+/* Whether the engine brings what one core has to another one: a link that only takes outwards what stands behind another core does not. */
+static bool links_to(const tw_platform *p, int engine)
+{
+    return (p->engine[engine].is.carries & TW_INWARDS) && tw_platform_is_link(p, engine);
+}
+
 static bool is_in(tw_memory_list list, int memory)
 {
     for (int i = 0; i < list.n; i++)
@@ -83,7 +89,7 @@ static void find_distances(const tw_platform *p, tw_memory_list to, const tw_op 
             const tw_engine *is = &p->engine[e].is;
             if (is->kind != TW_MOVES || distance[is->memory] != d || distance[is->outer] >= 0) continue;
             if (d > 0 && p->memory[is->memory].lanes > 1) continue;
-            if (!tw_platform_is_link(p, e) || !tw_engine_carries(is, op, operand)) continue;
+            if (!links_to(p, e) || !tw_engine_carries(is, op, operand)) continue;
             distance[is->outer] = d + 1;
             found++;
         }
@@ -105,7 +111,7 @@ int tw_platform_find_route(const tw_platform *p, tw_memory_list from, tw_memory_
             const tw_engine *is = &p->engine[e].is;
             if (is->kind != TW_MOVES || distance[is->memory] != left - 1 || !is_in(from, is->outer)) continue;
             if (left > 1 && p->memory[is->memory].lanes > 1) continue;
-            if (tw_platform_is_link(p, e) && tw_engine_carries(is, op, operand)) break;
+            if (links_to(p, e) && tw_engine_carries(is, op, operand)) break;
         }
         link[n++] = e;
         from = (tw_memory_list){1, &p->engine[e].is.memory};

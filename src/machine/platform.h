@@ -23,7 +23,10 @@
  * of the same tensor from the same place, passed the port among the last TW_HEARD_MOST that did, starts no earlier than this load could, and is as
  * slow at least; of several the one that starts first. Both start together, and the port's other end must be free for it then.
  *
- * A *link* is a mover between memories of different cores, which is in no view. It carries one way, from its outer memory to its inner one:
+ * A core without a mover to the shared memories may stand *behind* another one (gate.h): then memories of that one are on its paths, and the links between them are movers
+ * of its view. Memories are numbered so that those behind others come behind them.
+ *
+ * A *link* is a mover between memories of different cores, which otherwise is in no view. It carries one way, from its outer memory to its inner one:
  * what one core makes comes to another without a way through shared memories. Where no link leads from one to the other, a *route* of several does: the
  * fewest, and of these, hop by hop, the one that stands first in the file. It is stored and forwarded: what passes a memory is held there.
  *

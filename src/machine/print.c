@@ -191,6 +191,10 @@ static void print_paths(const tw_platform *p, const tw_platform_view *view, cons
 {
     int core = p->engine[view->engine].core, n = 0;
     for (int m = 0; m < p->n_memories; m++) n += p->memory[m].core < 0 || p->memory[m].core == core;
+    for (int m = 0; m < named->n_memories; m++) { /* those on the way through other cores */
+        int other = p->memory[view->memory[m]].core;
+        n += other >= 0 && other != core;
+    }
     if (n == named->n_memories) return;
     for (int m = 1; m < named->n_memories; m++)
         tw_text_printf(out, "%s%s", m == 1 ? ", memories: [" : ", ", named->memory[m].name);

@@ -283,9 +283,11 @@ static void read_apart(const reader *r, tw_fields *f)
 
 /* ---- engines ---- */
 
-static void read_between(const reader *r, tw_fields *f, const tw_node *between, tw_engine *engine)
+/* The memories that it joins. Of a link that carries outwards the inner one may come first: then it is *turned*. */
+static void read_between(const reader *r, tw_fields *f, const tw_node *between, tw_engine *engine, bool *turned)
 {
     const tw_machine *machine = r->machine;
+    int ends[2];
     if (between->kind != TW_LIST || between->n_children != 2) {
         TW_REFUSE(f, between->loc, "'between' must be a list of two memories, outer first");
         return;
@@ -295,7 +297,11 @@ static void read_between(const reader *r, tw_fields *f, const tw_node *between, 
     engine->outer = outer;
     engine->memory = inner;
     if (outer < 0 || inner < 0 || tw_machine_ways(machine, outer, inner)) return;
-    if (tw_machine_ways(machine, inner, outer))
+    *turned = tw_machine_ways(machine, inner, outer) && tw_draft_links(&r->draft, r->part, ends);
+    if (*turned) {
+        engine->outer = inner;
+        engine->memory = outer;
+    } else if (tw_machine_ways(machine, inner, outer))
         TW_REFUSE(f, first->loc, "'%s' lies inside '%s': give the outer memory first", first->text, second->text);
     else
         TW_REFUSE(f, between->loc, "'%s' and '%s' are not neighbours%s", first->text, second->text,
@@ -334,13 +340,15 @@ static void read_mover(reader *r, tw_fields *f, const tw_node *between, tw_engin
     const char *way[TW_BOTH_WAYS];
     static const char *const joined[] = {"inputs"};
     int carries = TW_BOTH_WAYS - 1, joins = 0;
+    bool turned = false;
     for (unsigned w = 0; w < TW_BOTH_WAYS; w++) way[w] = tw_carries_name(w + 1);
     f->what = "mover";
     engine->kind = TW_MOVES;
-    read_between(r, f, between, engine);
+    read_between(r, f, between, engine, &turned);
     read_channels(r, f, engine);
     if (known_node(r, f, "carries")) tw_field_word(f, "carries", TW_OPTIONAL, way, TW_BOTH_WAYS, &carries);
     engine->carries = (unsigned)carries + 1;
+    if (turned && engine->carries != TW_BOTH_WAYS) engine->carries ^= TW_BOTH_WAYS;
     if (known_node(r, f, "joins"))
         engine->joins = tw_field_word(f, "joins", TW_OPTIONAL, joined, TW_COUNT(joined), &joins);
     if (known_node(r, f, "strided")) tw_field_bool(f, "strided", TW_OPTIONAL, &engine->strided);
@@ -736,7 +744,7 @@ static tw_status read_parts(reader *r, lists *file, const tw_node *cores)
         if (r->n_bad == 0 || !is_further(r, node)) read_core(r, node, &list[r->draft.graph.n_cores + 1]);
     list[0] = *file;
     for (int kind = 0; kind < TW_N_PARTS; kind++) TW_TRY(collect(r, (tw_part_kind)kind, list));
-    return TW_OK;
+    return tw_gates_find(&r->draft.graph, r->arena, &r->draft.outer);
 }
 
 static tw_status read_memories(reader *r)
@@ -816,17 +824,39 @@ static void read_link(reader *r, const tw_machine *base, const int ends[2], tw_p
     out->is.memory = ends[1];
 }
 
-/* All links in the order of the file. */
-static tw_status read_links(reader *r, const tw_machine *base)
+/* All links in the order of the file that no view passes. */
+static tw_status read_links(reader *r, const tw_machine *base, const tw_draft_view *all, int n)
 {
     int ends[2];
     TW_ALLOC(r->arena, r->draft.link, r->draft.graph.n[TW_PART_ENGINE] + 1);
     for (int e = 0; e < r->draft.graph.n[TW_PART_ENGINE]; e++) {
+        bool passed = false;
         r->part = &r->draft.graph.part[TW_PART_ENGINE][e];
-        if (!is_settled(r, r->part) && tw_draft_links(&r->draft, r->part, ends))
-            read_link(r, base, ends, &r->draft.link[e]);
+        if (is_settled(r, r->part) || !tw_draft_links(&r->draft, r->part, ends)) continue;
+        for (int i = 0; i < n && !passed; i++) passed = tw_draft_belongs(&r->draft, all, n, &all[i], r->part);
+        if (!passed) read_link(r, base, ends, &r->draft.link[e]);
     }
     return r->no_room ? TW_ERR_NOMEM : TW_OK;
+}
+
+/* Compute engines read and write in memories of their own core, or in shared ones. */
+static tw_status check_reach(const reader *r, const tw_draft_view *v)
+{
+    static const struct {
+        unsigned bit;
+        const char *name;
+    } role[] = {
+        {TW_HOLDS_ACTIVATIONS, "activations"}, {TW_HOLDS_WEIGHTS, "weights"}, {TW_HOLDS_OUTPUT, "the output"}};
+    const tw_machine *machine = &v->out->machine;
+    for (size_t i = 0; i < TW_COUNT(role) && v->compute; i++) {
+        int m = v->out->memory[tw_path_innermost(tw_machine_role_path(machine, role[i].bit))];
+        int core = r->draft.memory[m].core;
+        if (core < 0 || core == v->compute->core) continue;
+        return tw_diag_error(r->diag, v->compute->node->loc,
+                             "no memory of its own core holds %s for '%s', only '%s'", role[i].name,
+                             v->compute->name, r->draft.memory[m].name);
+    }
+    return TW_OK;
 }
 
 /* What takes all engines of a view. */
@@ -840,7 +870,8 @@ static tw_status finish_view(reader *r, const tw_draft_view *v)
     if (r->no_room) return TW_ERR_NOMEM;
     if (r->n_bad) return TW_ERR_INPUT;
     if (r->draft.plain && machine->compute < machine->n_engines) v->out->engine = v->out->mover[machine->compute];
-    return tw_machine_check(machine, r->diag);
+    TW_TRY(tw_machine_check(machine, r->diag));
+    return check_reach(r, v);
 }
 
 static tw_status read_views(reader *r, tw_platform *platform)
@@ -861,7 +892,7 @@ static tw_status read_views(reader *r, tw_platform *platform)
     }
     if (!r->draft.plain && r->n_bad) return TW_ERR_INPUT;
     read_engines(r, all, n);
-    TW_TRY(read_links(r, &base));
+    TW_TRY(read_links(r, &base, all, n));
     if (!r->draft.plain && r->n_bad) return r->no_room ? TW_ERR_NOMEM : TW_ERR_INPUT;
     for (int i = 0; i < n; i++) TW_TRY(finish_view(r, &all[i]));
     platform->n_views = n;

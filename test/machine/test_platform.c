@@ -420,3 +420,55 @@ TEST(a_route_has_the_fewest_links_and_of_these_the_first)
         }
     tw_bench_free(&b);
 }
+
+/* ---- cores behind others ---- */
+
+/* c stands behind b, and b behind a, which the file gives in the other order; what leads out of c and b carries from them. */
+static const char row[] =
+    "machine: row\nunit: byte\ntiming: async\nmemories: [{name: dram, size: unlimited}]\n"
+    "engines:\n"
+    "  - {name: in, between: [b.m, c.m], carries: in, cost: {latency: 1, per_cycle: 4}}\n"
+    "  - {name: out, between: [c.m, b.m], carries: in, cost: {latency: 2, per_cycle: 2}}\n"
+    "cores:\n"
+    "  - name: c\n    memories: [{name: m, size: 4 KiB}]\n    engines:\n"
+    "      - {name: mac, computes: multiply-add, memory: m, cost: {array: [4, 4]}}\n"
+    "  - name: b\n    memories: [{name: m, size: 4 KiB}]\n    engines:\n"
+    "      - {name: hop, between: [a.l1, m], cost: {latency: 3, per_cycle: 4}}\n"
+    "      - {name: mac, computes: multiply-add, memory: m, cost: {array: [4, 4]}}\n"
+    "  - name: a\n    memories: [{name: l2, size: 16 KiB}, {name: l1, size: 4 KiB}, {name: acc, size: 1 KiB, "
+    "holds: output}]\n    engines:\n"
+    "      - {name: dma, between: [dram, l2], cost: {latency: 5, per_cycle: 4}}\n"
+    "      - {name: down, between: [l2, l1], cost: {latency: 1, per_cycle: 4}}\n"
+    "      - {name: drain, between: [l1, acc], carries: out, cost: {latency: 1, per_cycle: 4}}\n"
+    "      - {name: mac, computes: multiply-add, memory: acc, cost: {array: [4, 4]}}\n";
+
+TEST(a_core_behind_another_has_the_memories_on_its_way_out_in_its_view)
+{
+    static const char *const memory[] = {"dram", "a.l2", "a.l1", "a.acc", "b.m", "c.m"};
+    static const char *const of_c[] = {"dram", "a.l2", "a.l1", "b.m", "c.m"};
+    static const char *const moves[] = {"in", "out", "b.hop", "a.dma", "a.down"};
+    tw_bench b = tw_bench_new();
+    tw_machine m;
+    read_or_fail(&b, row, &m);
+    const tw_platform *p = m.platform;
+    CHECK_EQ(p->n_memories, (int)TW_COUNT(memory));
+    for (int i = 0; i < p->n_memories; i++) CHECK_STR(p->memory[i].name, memory[i]);
+    CHECK_EQ(m.n_memories, (int)TW_COUNT(of_c)); /* c's is the first view */
+    for (int i = 0; i < m.n_memories; i++) CHECK_STR(m.memory[i].name, of_c[i]);
+    CHECK_EQ(m.n_engines, (int)TW_COUNT(moves) + 1);
+    for (size_t i = 0; i < TW_COUNT(moves); i++) {
+        bool found = false;
+        for (int e = 0; e < m.n_engines; e++) found |= strcmp(m.engine[e].name, moves[i]) == 0;
+        CHECK(found);
+    }
+    CHECK_EQ(p->view[1].machine.n_memories, 4);
+    CHECK_EQ(p->view[2].machine.n_memories, 4);
+    CHECK_EQ(p->engine[0].is.carries, (unsigned)TW_INWARDS);
+    CHECK_EQ(p->engine[1].is.carries, (unsigned)TW_OUTWARDS); /* from the inner memory, c's, to the outer one */
+    CHECK_EQ(p->engine[1].is.outer, 4);
+    CHECK_EQ(p->engine[1].is.memory, 5);
+    CHECK_EQ(tw_machine_link(&m, 3, 4, TW_OUTWARDS, TW_HOLDS_OUTPUT), 1);
+    for (int v = 0; v < p->n_views; v++) CHECK_EQ(tw_machine_check(&p->view[v].machine, &b.diag), TW_OK);
+    check_round_trip(&b, &m);
+    tw_bench_free(&b);
+}

@@ -1,7 +1,7 @@
 /* test/plan/test_cores.c - random graphs of convolutions on machines of two to four cores with links, buses and broadcasts.
  *
  * What is drawn: cores with one memory or two, shared memory or none, links between some of them, or between neighbours in a row alone, so that what cores pass on takes
- * routes over several; a port at the DRAM and a bus for the links, which
+ * routes over several; cores that stand behind another one, whose memory all passes that they load and store; a port at the DRAM and a bus for the links, which
  * broadcast or not; groups whose operators run on different cores, groups that are split over cores in unequal shares, tensors that stay in the memory
  * of one core and are read on others. Whatever is planned must be found right by the judge, executed on numbers. TW_CASES says how many, TW_SEED which. */
 #include "least_check.h"
@@ -16,9 +16,11 @@ enum { ROOM = 8000, MOST_OPS = 5, MOST_CORES = 4 };
 typedef struct draw {
     uint64_t random;
     char machine[ROOM], workload[ROOM], mapping[ROOM];
-    int n_cores, n_ops, n_links;
-    bool deep;   /* a second memory in each core */
-    bool in_row; /* links join neighbours only   */
+    int n_cores, n_ops, n_links, n_behind;
+    bool deep;             /* a second memory in each core */
+    bool in_row;           /* links join neighbours only   */
+    int gate[MOST_CORES];  /* the core that this one stands behind, -1: none */
+    bool hops[MOST_CORES]; /* which is joined with it by two links, not by a mover */
     int channels[MOST_OPS + 1], reads[MOST_OPS];
     int rows;
     int home[MOST_OPS]; /* core where what it makes may stay, -1: none */
@@ -39,13 +41,37 @@ static void add(char *text, const char *fmt, ...)
 
 /* ---- the machine ---- */
 
+/* Some cores stand behind others, perhaps one behind the other, and not in the order of the file. */
+static void draw_gates(draw *d)
+{
+    bool behind = toss(d, 3), backwards = toss(d, 2);
+    for (int i = 0; i < d->n_cores; i++) {
+        int c = backwards ? d->n_cores - 1 - i : i, by = i > 0 ? (int)pick(d, 0, i - 1) : 0;
+        d->gate[c] = behind && i > 0 && toss(d, 2) ? (backwards ? d->n_cores - 1 - by : by) : -1;
+        d->hops[c] = toss(d, 2);
+        d->n_behind += d->gate[c] >= 0;
+    }
+}
+
+/* Whether one of the two stands behind the other; then whether links join them. */
+static bool is_gate(const draw *d, int a, int b, bool *hops)
+{
+    int inner = d->gate[a] == b ? a : d->gate[b] == a ? b : -1;
+    *hops = inner >= 0 && d->hops[inner];
+    return inner >= 0;
+}
+
 static void draw_links(draw *d)
 {
     bool backwards = toss(d, 2);
     for (int i = 0; i < d->n_cores; i++)
         for (int k = 0; k < d->n_cores; k++) {
             int a = backwards ? d->n_cores - 1 - i : i, b = backwards ? d->n_cores - 1 - k : k;
-            if (a == b || (d->in_row ? abs(a - b) > 1 : toss(d, 4))) continue;
+            bool hops;
+            if (a == b) continue;
+            if (is_gate(d, a, b, &hops) ? !hops : d->in_row ? abs(a - b) > 1 : toss(d, 4)) continue;
+            if (!hops && (d->gate[a] >= 0 || d->gate[b] >= 0) && a > b)
+                continue; /* what leads back, too, is another gate */
             add(d->machine,
                 "%s  - {name: l%d%d, between: [c%d.m, c%d.m], carries: in, cost: {latency: %d, per_cycle: %d}}\n",
                 d->n_links++ == 0 ? "engines:\n" : "", a, b, a, b, (int)pick(d, 0, 5), (int)pick(d, 1, 8));
@@ -76,8 +102,12 @@ static void draw_core(draw *d, int c)
 {
     add(d->machine, "  - name: c%d\n    memories:\n      - {name: m, size: %d}\n", c, (int)pick(d, 1500, 9000));
     if (d->deep) add(d->machine, "      - {name: i, size: %d}\n", (int)pick(d, 1000, 4000));
-    add(d->machine, "    engines:\n      - {name: dma, between: [dram, m], %scost: {latency: %d, per_cycle: %d}}\n",
-        toss(d, 2) ? "prefetch: all, " : "", (int)pick(d, 0, 9), (int)pick(d, 1, 8));
+    add(d->machine, "    engines:\n");
+    char outer[20] = "dram";
+    if (d->gate[c] >= 0) snprintf(outer, sizeof outer, "c%d.m", d->gate[c]);
+    if (d->gate[c] < 0 || !d->hops[c])
+        add(d->machine, "      - {name: dma, between: [%s, m], %scost: {latency: %d, per_cycle: %d}}\n", outer,
+            toss(d, 2) ? "prefetch: all, " : "", (int)pick(d, 0, 9), (int)pick(d, 1, 8));
     if (d->deep)
         add(d->machine, "      - {name: mv, between: [m, i], cost: {latency: 1, per_cycle: %d}}\n",
             (int)pick(d, 1, 8));
@@ -92,6 +122,7 @@ static void draw_machine(draw *d)
     d->in_row = d->n_cores > 2 && toss(d, 2);
     add(d->machine,
         "machine: random\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited, energy: 9 pJ}\n");
+    draw_gates(d);
     draw_links(d);
     if (!toss(d, 4)) draw_ports(d);
     add(d->machine, "cores:\n");
@@ -185,7 +216,7 @@ static void draw_mapping(draw *d)
 /* ---- trials ---- */
 
 typedef struct counts {
-    int planned, linked, routed, heard;
+    int planned, linked, routed, heard, behind;
 } counts;
 
 static tw_status plan_of(draw *d, tw_context *ctx, const tw_plan **plan)
@@ -193,7 +224,9 @@ static tw_status plan_of(draw *d, tw_context *ctx, const tw_plan **plan)
     const tw_model *model;
     const tw_machine *machine;
     const tw_mapping *mapping;
-    CHECK_EQ(tw_machine_parse(ctx, "machine", d->machine, &machine), TW_OK);
+    tw_status read = tw_machine_parse(ctx, "machine", d->machine, &machine);
+    if (read != TW_OK) fprintf(stderr, "%s\n", d->machine);
+    CHECK_EQ(read, TW_OK);
     CHECK_EQ(tw_model_parse(ctx, "workload", d->workload, &model), TW_OK);
     tw_status status = tw_mapping_parse(ctx, model, machine, "mapping", d->mapping, &mapping);
     return status == TW_OK ? tw_plan_eval(ctx, model, machine, mapping, plan) : status;
@@ -236,6 +269,7 @@ static bool try_case(draw *d, counts *n)
         size_t len;
         FILE *out = open_memstream(&text, &len);
         n->planned++;
+        n->behind += d->n_behind > 0;
         CHECK(least_holds(plan));
         good = tw_plan_verify(ctx, plan, -1, &options, &verdict) == TW_OK && verdict->checked &&
                verdict->executed && verdict->equal;
@@ -263,12 +297,13 @@ TEST(random_graphs_on_cores_with_links_are_what_the_judge_expects)
                 d.mapping);
         CHECK(false);
     }
-    fprintf(stderr, "%d of %d planned, %d over links, %d over routes, %d heard\n", n.planned, n_cases, n.linked,
-            n.routed, n.heard);
+    fprintf(stderr, "%d of %d planned, %d over links, %d over routes, %d heard, %d with cores behind others\n",
+            n.planned, n_cases, n.linked, n.routed, n.heard, n.behind);
     CHECK(n.planned > n_cases / 5);
     CHECK(n.linked > n_cases / 30);
     CHECK(n.routed > n_cases / 250);
     CHECK(n.heard > n_cases / 50);
+    CHECK(n.behind > n_cases / 20);
 }
 
 /* ---- bytes on links ---- */
