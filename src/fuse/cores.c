@@ -6,7 +6,6 @@
 #include "fuse/hunt.h"
 #include "fuse/least.h"
 #include "fuse/order.h"
-#include "fuse/stages.h"
 #include "mapping/groups.h"
 
 #include <pthread.h>
@@ -172,7 +171,7 @@ static tw_status improve_segment(tw_cores_hunt *h, const tw_segment *segment, in
     return TW_OK;
 }
 
-/* ---- pipelines ---- */
+/* ---- segments ---- */
 
 /* The core that all operators of the group run on; -1: there are several, or it is a part of a loop. */
 static int core_of(const tw_cores_hunt *h, const tw_group_map *group)
@@ -181,68 +180,6 @@ static int core_of(const tw_cores_hunt *h, const tw_group_map *group)
     for (int i = 1; i < group->n_ops; i++)
         if (h->platform->engine[h->platform->view[group->op[i].view].engine].core != core) return -1;
     return group->n_parts > 0 ? -1 : core;
-}
-
-/* The core and those of its kind behind it, round and round, as many as are asked for; how many there are. */
-static int list_kind(const tw_cores_hunt *h, int core, int most, int *of)
-{
-    int n = h->platform->n_cores, k = 0;
-    for (int i = 0; i < n && k < most; i++)
-        if (h->core[(core + i) % n].kind == h->core[core].kind) of[k++] = (core + i) % n;
-    return k;
-}
-
-/* A group of one core as a pipeline of k stages on cores of its kind, instead of groups [first, *last). */
-static tw_status offer_stages(tw_cores_hunt *h, const tw_group_map *group, const int *of, int k, int first,
-                              int *last)
-{
-    int begin[TW_MAX_GROUP_OPS];
-    tw_group_map pipe;
-    bool better = false;
-    tw_stages_cut(h->asked->model, h->platform, group, k, begin);
-    tw_status status = tw_stages_place(h->asked->model, h->core, group, begin, of, k, h->arena, &pipe);
-    if (status == TW_OK) status = tw_hunt_offer_groups(h, first, *last, &pipe, 1, &better);
-    if (better) *last = first + 1;
-    return status == TW_INFEASIBLE ? TW_OK : status;
-}
-
-/* The segment as a pipeline of k stages: tiled for a core with as much memory as all of them have. */
-static tw_status try_pipeline(tw_cores_hunt *h, const tw_segment *segment, const int *of, int k, int first,
-                              int *last)
-{
-    const tw_hunt_split whole = {.segment = *segment};
-    tw_machine wide;
-    tw_drive *drive;
-    TW_TRY(tw_core_enlarge(&h->core[of[0]], k, h->scratch, &wide));
-    TW_TRY(tw_part_tilings(h, &whole, NULL, &wide, &drive));
-    for (int i = 0; i < drive->n_lists[segment->n - 1]; i++) {
-        const tw_tilings *list = &drive->list[segment->n - 1][i];
-        tw_group_map group;
-        if (list->n == 0) continue;
-        TW_TRY(tw_tiling_group(drive->frame[segment->n - 1], &list->tiling[0], h->arena, &group));
-        TW_TRY(tw_core_widen(&h->core[of[0]], segment->first, h->arena, &group));
-        TW_TRY(offer_stages(h, &group, of, k, first, last));
-    }
-    return TW_OK;
-}
-
-/* The segment, which groups [first, *last) run so far, as a pipeline of two, three, .. stages on each kind of core. */
-static tw_status pipeline_segment(tw_cores_hunt *h, const tw_segment *segment, int first, int *last)
-{
-    int of[TW_MAX_GROUP_OPS];
-    for (int c = 0; c < h->platform->n_cores; c++) {
-        int n = h->core[c].kind == c && h->core[c].machine.platform->n_views > 0
-                    ? list_kind(h, c, (int)tw_min(segment->n, TW_FEW_CORES), of)
-                    : 0;
-        for (int k = 2; k <= n && !tw_hunt_is_over(h); k++) {
-            tw_arena_mark mark = tw_arena_save(h->scratch), model = tw_arena_save(h->bench);
-            tw_status status = try_pipeline(h, segment, of, k, first, last);
-            tw_arena_rewind(h->scratch, mark);
-            tw_arena_rewind(h->bench, model);
-            if (status != TW_INFEASIBLE) TW_TRY(status);
-        }
-    }
-    return TW_OK;
 }
 
 /* The group behind those that run the same operators as this one. */
@@ -287,7 +224,7 @@ static tw_status improve(tw_cores_hunt *h)
             bool closed = tw_segment_is_closed(&segment, h->readers);
             TW_TRY(guess_longer(h, segment, last));
             if (closed) TW_TRY(improve_segment(h, &segment, g, &last));
-            if (closed && segment.n > 1) TW_TRY(pipeline_segment(h, &segment, g, &last));
+            if (closed && segment.n > 1) TW_TRY(tw_pipes_offer(h, &segment, g, &last));
             misses = h->best->cycles < before ? 0 : misses + 1;
         } while (misses < MOST_MISSES && !tw_hunt_is_over(h) && lengthen(h, &segment, &last));
     }
@@ -407,16 +344,17 @@ static tw_status part_segments(tw_cores_hunt *h)
 
 /* ---- what stays where it is made ---- */
 
-/* The innermost memory of its core where the driver of a group writes. */
-static int home_of(const tw_cores_hunt *h, const tw_group_map *group)
+/* The memories on the way out of what the driver of a group makes, outermost first; how many. */
+static int homes_of(const tw_cores_hunt *h, const tw_group_map *group, int memory[TW_MAX_MEMORIES])
 {
     const tw_group_op *last = &group->op[group->n_ops - 1];
     const tw_op *op = &h->asked->model->op[last->op];
     const tw_platform_view *view = &h->platform->view[last->view];
     tw_path path = tw_machine_path(&view->machine, op, tw_op_output(op));
+    int n = 0;
     for (int m = 1; m < view->machine.n_memories; m++)
-        if (path >> m & 1) return view->memory[m];
-    return 0;
+        if (path >> m & 1) memory[n++] = view->memory[m];
+    return n;
 }
 
 /* The best mapping so far, with one tensor more that stays. */
@@ -432,23 +370,31 @@ static tw_status offer_resident(tw_cores_hunt *h, tw_group_resident is, bool *be
     return tw_hunt_offer(h, &mapping, better);
 }
 
-/* What each group makes stays in its core's memory for those who read it, on whatever core, where that is better: for all of them, or for those up to one, behind which it leaves. */
+/* What the group makes stays in a memory on its way for those who read it, where that is better: for all of them, or for those up to one, behind which it leaves. */
+static tw_status keep_tensor(tw_cores_hunt *h, tw_group_resident is, bool *better)
+{
+    tw_span readers = h->readers[is.tensor];
+    TW_TRY(offer_resident(h, is, better));
+    for (int i = (int)readers.lo; i + 1 < readers.hi && i < h->asked->model->n_ops && !*better; i++) {
+        is.until = i + 1;
+        if (tw_op_reads(&h->asked->model->op[i], is.tensor)) TW_TRY(offer_resident(h, is, better));
+    }
+    return TW_OK;
+}
+
+/* What each group makes, in its core's memories or those on its way, for readers on whatever core. */
 static tw_status keep_tensors(tw_cores_hunt *h)
 {
     for (int g = 0; g < h->best->mapping.n_groups && !tw_hunt_is_over(h); g++) {
         const tw_mapping *was = &h->best->mapping;
         const tw_group_map *group = &was->group[g];
         int tensor = tw_op_makes(&h->asked->model->op[group->op[group->n_ops - 1].op]);
-        tw_span readers = h->readers[tensor];
-        bool better, known = group->n_parts > 0;
+        int home[TW_MAX_MEMORIES], n_homes = homes_of(h, group, home);
+        bool better = false, known = group->n_parts > 0;
         for (int i = 0; i < was->n_residents; i++) known |= was->resident[i].tensor == tensor;
-        if (known || readers.hi == 0) continue;
-        tw_group_resident is = {.tensor = tensor, .memory = home_of(h, group)};
-        TW_TRY(offer_resident(h, is, &better));
-        for (int i = (int)readers.lo; i + 1 < readers.hi && i < h->asked->model->n_ops && !better; i++) {
-            is.until = i + 1;
-            if (tw_op_reads(&h->asked->model->op[i], tensor)) TW_TRY(offer_resident(h, is, &better));
-        }
+        if (known || h->readers[tensor].hi == 0) continue;
+        for (int i = 0; i < n_homes && !better && !tw_hunt_is_over(h); i++)
+            TW_TRY(keep_tensor(h, (tw_group_resident){.tensor = tensor, .memory = home[i]}, &better));
     }
     return TW_OK;
 }

@@ -4,6 +4,7 @@
  *     parts.c     a part of a segment on one core: its best tilings, simulated alone; whole mappings, simulated and kept
  *     splits.c    a segment in parts, side by side; along which loops, over how many cores, with which shares
  *     paths.c     all operators in segments, each split in its best way, one behind the other
+ *     pipes.c     a segment as a pipeline: stages that pass tiles on, on one core or several each
  *     cores.c     what is found so, with segments moved, split otherwise, joined, pipelined and kept on chip            */
 #ifndef TW_FUSE_HUNT_H
 #define TW_FUSE_HUNT_H
@@ -170,6 +171,11 @@ TW_NODISCARD tw_status tw_split_offer_coarse(tw_cores_hunt *h, int first, int la
                                              bool *better);
 /* Whether two groups are parts of one. */
 bool tw_hunt_are_parts(const tw_group_map *a, const tw_group_map *b);
+
+/* ---- pipes.c ---- */
+
+/* Offers the segment, which groups [first, *last) run so far, as pipelines on each kind of core. *last moves with what replaces them. */
+TW_NODISCARD tw_status tw_pipes_offer(tw_cores_hunt *h, const tw_segment *segment, int first, int *last);
 
 /* ---- paths.c ---- */
 

@@ -7,11 +7,16 @@
 
 /* ---- where to cut ---- */
 
-/* Cycles of an operator at the peak of its engine, more or less. */
-static double work_of(const tw_model *model, const tw_platform *platform, const tw_group_op *at)
+int tw_stages_cores(const tw_platform *platform, const tw_core_machine *core, int first, int of[TW_STAGES_CORES])
 {
-    const tw_op *op = &model->op[at->op];
-    const tw_machine *machine = &platform->view[at->view].machine;
+    int n = platform->n_cores, k = 0;
+    for (int i = 0; i < n && k < TW_STAGES_CORES; i++)
+        if (core[(first + i) % n].kind == core[first].kind) of[k++] = (first + i) % n;
+    return k;
+}
+
+static double work_of(const tw_op *op, const tw_machine *machine)
+{
     const tw_cost *cost = machine->has_apart >> op->compute & 1 ? &machine->apart[op->compute]
                                                                 : &machine->engine[machine->compute].cost;
     double work = 1;
@@ -20,22 +25,108 @@ static double work_of(const tw_model *model, const tw_platform *platform, const 
     return work;
 }
 
-void tw_stages_cut(const tw_model *model, const tw_platform *platform, const tw_group_map *group, int k,
-                   int first[TW_MAX_GROUP_OPS])
+bool tw_stages_work(const tw_segment *segment, const tw_core_machine *core, double work[TW_MAX_GROUP_OPS])
 {
-    double sum[TW_MAX_GROUP_OPS + 1] = {0}, least[TW_MAX_GROUP_OPS + 1][TW_MAX_GROUP_OPS + 1];
-    int from[TW_MAX_GROUP_OPS + 1][TW_MAX_GROUP_OPS + 1] = {{0}}, n = group->n_ops;
-    for (int i = 0; i < n; i++) sum[i + 1] = sum[i] + work_of(model, platform, &group->op[i]);
-    for (int end = 1; end <= n; end++) least[end][1] = sum[end];
-    for (int s = 2; s <= k; s++)
-        for (int end = s; end <= n; end++) {
-            least[end][s] = INFINITY;
-            for (int m = s - 1; m < end; m++) {
-                double worst = fmax(least[m][s - 1], sum[end] - sum[m]);
-                if (worst < least[end][s]) least[end][s] = worst, from[end][s] = m;
-            }
+    const tw_platform *own = core->machine.platform;
+    for (int i = 0; i < segment->n; i++) {
+        const tw_op *op = tw_segment_op(segment, i);
+        int view = tw_platform_find_computing(own, op);
+        if (view < 0) return false;
+        work[i] = work_of(op, &own->view[view].machine);
+    }
+    return true;
+}
+
+/* The first so many operators in stages over some cores. */
+typedef struct prefix {
+    double least; /* work of the slowest stage */
+    int from;     /* where the last stage begins */
+    int n_cores;  /* and what it has            */
+} prefix;
+
+static void find_prefix(const double *sum, int end, int s, int c,
+                        prefix at[TW_MAX_GROUP_OPS + 1][TW_STAGES_CORES + 1][TW_STAGES_CORES + 1])
+{
+    prefix *out = &at[end][s][c];
+    out->least = INFINITY;
+    for (int m = s - 1; m < end; m++)
+        for (int j = s == 1 ? c : 1; j <= c - (s - 1) && (s > 1 || m == 0); j++) {
+            double worst = (sum[end] - sum[m]) / j;
+            if (s > 1) worst = fmax(at[m][s - 1][c - j].least, worst);
+            if (worst < out->least) *out = (prefix){worst, m, j};
         }
-    for (int s = k, end = n; s > 0; s--) end = first[s - 1] = s > 1 ? from[end][s] : 0;
+}
+
+void tw_stages_cut(const double *work, int n_ops, int k, int n_cores, tw_stages *out)
+{
+    prefix at[TW_MAX_GROUP_OPS + 1][TW_STAGES_CORES + 1][TW_STAGES_CORES + 1];
+    double sum[TW_MAX_GROUP_OPS + 1] = {0};
+    for (int i = 0; i < n_ops; i++) sum[i + 1] = sum[i] + work[i];
+    for (int s = 1; s <= k; s++)
+        for (int end = s; end <= n_ops; end++)
+            for (int c = s; c <= n_cores - (k - s); c++) find_prefix(sum, end, s, c, at);
+    *out = (tw_stages){.k = k};
+    for (int s = k, end = n_ops, c = n_cores; s > 0; s--) {
+        const prefix *p = &at[end][s][c];
+        out->first[s - 1] = p->from;
+        out->n_cores[s - 1] = p->n_cores;
+        end = p->from;
+        c -= p->n_cores;
+    }
+}
+
+/* ---- which cores ---- */
+
+/* Links from core to core, at least; 0: none lead there, or memories that both reach. */
+static void count_links(const tw_platform *p, int from, int to_n, const int *to, int *out)
+{
+    int distance[TW_MAX_CORES] = {0}, queue[TW_MAX_CORES], n = 0;
+    distance[from] = 1;
+    queue[n++] = from;
+    for (int i = 0; i < n; i++)
+        for (int e = 0; e < p->n_engines; e++) {
+            const tw_engine *is = &p->engine[e].is;
+            if (!tw_platform_is_link(p, e) || p->memory[is->outer].core != queue[i]) continue;
+            int next = p->memory[is->memory].core;
+            if (distance[next] > 0) continue;
+            distance[next] = distance[queue[i]] + 1;
+            queue[n++] = next;
+        }
+    for (int i = 0; i < to_n; i++) out[i] = distance[to[i]] - (distance[to[i]] > 0);
+}
+
+/* Links on the ways of all pairs. */
+static int cost_of(int n_pairs, const int (*pair)[2], const int (*links)[TW_STAGES_CORES], const int *at)
+{
+    int sum = 0;
+    for (int i = 0; i < n_pairs; i++) sum += links[at[pair[i][0]]][at[pair[i][1]]];
+    return sum;
+}
+
+static void swap(int *a, int *b)
+{
+    int was = *a;
+    *a = *b;
+    *b = was;
+}
+
+void tw_stages_settle(const tw_platform *platform, int n_pairs, const int (*pair)[2], int n, int *of)
+{
+    int links[TW_STAGES_CORES][TW_STAGES_CORES], at[TW_STAGES_CORES], was[TW_STAGES_CORES];
+    for (int i = 0; i < n; i++) at[i] = i, was[i] = of[i];
+    for (int i = 0; i < n; i++) count_links(platform, of[i], n, of, links[i]);
+    for (bool better = true; better;) {
+        better = false;
+        for (int i = 0; i < n; i++)
+            for (int k = i + 1; k < n; k++) {
+                int before = cost_of(n_pairs, pair, links, at);
+                swap(&at[i], &at[k]);
+                bool helps = cost_of(n_pairs, pair, links, at) < before;
+                if (!helps) swap(&at[i], &at[k]);
+                better |= helps;
+            }
+    }
+    for (int i = 0; i < n; i++) of[i] = was[at[i]];
 }
 
 /* ---- on cores ---- */
@@ -44,19 +135,12 @@ typedef struct placer {
     const tw_model *model;
     const tw_core_machine *core;
     const tw_group_map *group;
-    const int *first, *of;
+    const int *stage, *of;
     int k;
     tw_group_level *level;
     tw_hold *hold;
     tw_group_map *out;
 } placer;
-
-static int stage_of(const placer *p, int op)
-{
-    int s = p->k - 1;
-    while (p->first[s] > op) s--;
-    return s;
-}
 
 /* The place of a number in a list that has it, or -1. */
 static int place_in(const int *list, int n, int x)
@@ -74,19 +158,19 @@ static int memory_in(const placer *p, int memory, int stage)
     return at < 0 ? memory : other->memory[at];
 }
 
-/* Whether an operator of the stage makes the tensor, or reads it; *comes: it comes from a stage before. */
+/* Whether an operator of the stage makes the tensor, or reads it; *comes: it comes from another one. */
 static bool uses(const placer *p, int stage, int tensor, bool *comes)
 {
-    bool used = false, made_before = false;
+    bool used = false, made_elsewhere = false;
     for (int i = 0; i < p->group->n_ops; i++) {
         const tw_op *op = &p->model->op[p->group->op[i].op];
         for (int o = 0; o < op->n_operands; o++) {
             if (op->operand[o].tensor != tensor) continue;
-            used |= stage_of(p, i) == stage;
-            made_before |= o == tw_op_output(op) && stage_of(p, i) < stage;
+            used |= p->stage[i] == stage;
+            made_elsewhere |= o == tw_op_output(op) && p->stage[i] != stage;
         }
     }
-    *comes = used && made_before;
+    *comes = used && made_elsewhere;
     return used;
 }
 
@@ -135,7 +219,7 @@ static void place_holds(const placer *p)
             if (comes) hold.slots = tw_max(2, hold.slots);
             add_hold(p, hold);
         }
-    for (int s = 1; s < p->k; s++)
+    for (int s = 0; s < p->k; s++)
         for (int i = 0; i < p->group->n_ops; i++) {
             const tw_op *op = &p->model->op[p->group->op[i].op];
             bool comes;
@@ -147,10 +231,10 @@ static void place_holds(const placer *p)
 }
 
 tw_status tw_stages_place(const tw_model *model, const tw_core_machine *core, const tw_group_map *group,
-                          const int *first, const int *of, int k, tw_arena *arena, tw_group_map *out)
+                          const int *stage, const int *of, int k, tw_arena *arena, tw_group_map *out)
 {
     const tw_core_machine *own = &core[of[0]];
-    placer p = {.model = model, .core = core, .group = group, .first = first, .of = of, .k = k, .out = out};
+    placer p = {.model = model, .core = core, .group = group, .stage = stage, .of = of, .k = k, .out = out};
     tw_group_op *op;
     TW_ALLOC(arena, op, group->n_ops);
     TW_ALLOC(arena, p.level, TW_MAX_GROUP_LEVELS);
@@ -160,7 +244,7 @@ tw_status tw_stages_place(const tw_model *model, const tw_core_machine *core, co
     for (int i = 0; i < group->n_ops; i++) {
         op[i] = group->op[i];
         int at = place_in(own->view, own->machine.platform->n_views, op[i].view);
-        if (at >= 0) op[i].view = core[of[stage_of(&p, i)]].view[at];
+        if (at >= 0) op[i].view = core[of[stage[i]]].view[at];
     }
     if (!place_levels(&p)) return TW_INFEASIBLE;
     place_holds(&p);

@@ -3,6 +3,7 @@
 
 #include "tw_read.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static const char machine_text[] =
@@ -15,28 +16,27 @@ static const char machine_text[] =
 enum { MOST = 7 };
 
 /* The work of the slowest of the stages. */
-static double slowest(const double *work, int n, const int *first, int k)
+static double slowest(const double *work, int n, const tw_stages *stages)
 {
     double most = 0;
-    for (int s = 0; s < k; s++) {
+    for (int s = 0; s < stages->k; s++) {
         double sum = 0;
-        for (int i = first[s]; i < (s + 1 < k ? first[s + 1] : n); i++) sum += work[i];
-        most = sum > most ? sum : most;
+        for (int i = stages->first[s]; i < (s + 1 < stages->k ? stages->first[s + 1] : n); i++) sum += work[i];
+        most = fmax(most, sum / stages->n_cores[s]);
     }
     return most;
 }
 
-/* The least over all ways to choose where stages s .. k - 1 begin. */
-static double best_of(const double *work, int n, int *first, int s, int k)
+/* The least over all ways to choose where stages s .. k - 1 begin, and how many of the cores that are left each stage has. */
+static double best_of(const double *work, int n, const tw_stages *before, int s, int cores)
 {
     double best = 1e300;
-    if (s == k) return slowest(work, n, first, k);
-    for (first[s] = first[s - 1] + 1; first[s] <= n - (k - s); first[s]++) {
-        int own[MOST];
-        for (int i = 0; i <= s; i++) own[i] = first[i];
-        double now = best_of(work, n, own, s + 1, k);
-        best = now < best ? now : best;
-    }
+    tw_stages now = *before;
+    if (s == now.k) return cores == 0 ? slowest(work, n, &now) : best;
+    int least = s == 0 ? 0 : now.first[s - 1] + 1, most = s == 0 ? 0 : n - (now.k - s);
+    for (now.first[s] = least; now.first[s] <= most; now.first[s]++)
+        for (now.n_cores[s] = 1; now.n_cores[s] <= cores; now.n_cores[s]++)
+            best = fmin(best, best_of(work, n, &now, s + 1, cores - now.n_cores[s]));
     return best;
 }
 
@@ -55,6 +55,21 @@ static void draw_chain(uint64_t *random, int n, char *text, size_t room)
     }
 }
 
+static void check_stages(const double *work, int n, int k, int cores)
+{
+    tw_stages stages;
+    const tw_stages none = {.k = k};
+    int sum = 0;
+    tw_stages_cut(work, n, k, cores, &stages);
+    CHECK_EQ(stages.k, k);
+    CHECK_EQ(stages.first[0], 0);
+    for (int s = 1; s < k; s++) CHECK(stages.first[s] > stages.first[s - 1] && stages.first[s] < n);
+    for (int s = 0; s < k; s++) sum += stages.n_cores[s];
+    for (int s = 0; s < k; s++) CHECK(stages.n_cores[s] >= 1);
+    CHECK_EQ(sum, cores);
+    CHECK(fabs(slowest(work, n, &stages) - best_of(work, n, &none, 0, cores)) < 1e-6);
+}
+
 TEST(stages_are_cut_so_that_the_slowest_is_as_fast_as_can_be)
 {
     uint64_t seed = tw_test_seed();
@@ -65,24 +80,19 @@ TEST(stages_are_cut_so_that_the_slowest_is_as_fast_as_can_be)
         tw_model model;
         static char text[4000];
         int n = (int)tw_test_pick(&random, 2, MOST);
-        tw_group_op op[MOST];
-        double work[MOST];
+        tw_core_machine *core;
+        double work[MOST], own[TW_MAX_GROUP_OPS];
         draw_chain(&random, n, text, sizeof text);
         CHECK_EQ(tw_read_machine(&b, "m", machine_text, &machine), TW_OK);
         CHECK_EQ(tw_read_model(&b, "w", text, &model), TW_OK);
-        for (int k = 0; k < n; k++) {
-            op[k] = (tw_group_op){.op = k, .view = 0};
-            work[k] =
-                (double)model.op[k].loop[0].extent * (double)model.op[k].loop[3].extent; /* channels out and in */
+        CHECK_EQ(tw_core_machines_of(&machine, b.arena, b.arena, &core), TW_OK);
+        CHECK(tw_stages_work(&(tw_segment){&model, 0, n}, &core[2], own));
+        for (int k = 0; k < n; k++) { /* channels out and in */
+            work[k] = (double)model.op[k].loop[0].extent * (double)model.op[k].loop[3].extent;
+            CHECK_EQ((int64_t)(own[k] * 16), (int64_t)(work[k] * 36));
         }
-        const tw_group_map group = {.name = "g", .n_ops = n, .op = op};
-        for (int k = 1; k <= n; k++) {
-            int first[TW_MAX_GROUP_OPS], all[MOST] = {0};
-            tw_stages_cut(&model, machine.platform, &group, k, first);
-            CHECK_EQ(first[0], 0);
-            for (int s = 1; s < k; s++) CHECK(first[s] > first[s - 1] && first[s] < n);
-            CHECK_EQ((int64_t)slowest(work, n, first, k), (int64_t)best_of(work, n, all, 1, k));
-        }
+        for (int k = 1; k <= n; k++)
+            for (int cores = k; cores <= tw_min(TW_STAGES_CORES, k + 3); cores++) check_stages(work, n, k, cores);
         tw_bench_free(&b);
     }
 }
@@ -96,7 +106,7 @@ TEST(a_stage_runs_on_its_core_and_holds_what_it_uses_there)
     tw_core_machine *core;
     tw_group_map out;
     static char text[4000];
-    const int first[] = {0, 1}, of[] = {1, 3};
+    const int stage[] = {0, 1}, of[] = {1, 3};
     draw_chain(&random, 2, text, sizeof text);
     CHECK_EQ(tw_read_machine(&b, "m", machine_text, &machine), TW_OK);
     CHECK_EQ(tw_read_model(&b, "w", text, &model), TW_OK);
@@ -117,7 +127,7 @@ TEST(a_stage_runs_on_its_core_and_holds_what_it_uses_there)
                                 .level = level,
                                 .n_holds = 2,
                                 .hold = hold};
-    CHECK_EQ(tw_stages_place(&model, core, &group, first, of, 2, b.arena, &out), TW_OK);
+    CHECK_EQ(tw_stages_place(&model, core, &group, stage, of, 2, b.arena, &out), TW_OK);
     CHECK_EQ(out.op[0].view, 1);
     CHECK_EQ(out.op[1].view, 3);
     CHECK_EQ(out.n_levels, 2);
