@@ -3,6 +3,7 @@
 
 #include "core/deadline.h"
 #include "fuse/hunt.h"
+#include "fuse/renumber.h"
 #include "model/divided.h"
 
 #include <string.h>
@@ -196,13 +197,6 @@ static tw_status divide(exchange *e, const tw_model **out)
     return tw_model_divide(e->asked->model, n, which, op_of(e, 0)->loc, e->work->arena, &quiet, out);
 }
 
-static int find_op(const tw_model *model, const char *name)
-{
-    for (int i = 0; i < model->n_ops; i++)
-        if (strcmp(model->op[i].name, name) == 0) return i;
-    return -1;
-}
-
 /* ---- the mapping ---- */
 
 /* The outermost memory of its core where the operator writes. */
@@ -233,9 +227,7 @@ static tw_status add_divided(attempt *a, const run *r, int op)
 {
     const tw_op *was = op_of(a->e, op);
     for (int c = 0; c < r->n && !a->fails; c++) {
-        const char *name = tw_arena_printf(a->hunt.scratch, "%s.part%d", was->name, c);
-        int at = name ? find_op(a->model, name) : -1;
-        if (at < 0) return TW_ERR_NOMEM;
+        int at = tw_renumber_part(was, c, a->model);
         const tw_hunt_split whole = {.segment = {a->model, at, 1}};
         tw_hunt_part p = {.core = r->core[c]};
         TW_TRY(add_group(a, &whole, &p));
@@ -251,7 +243,7 @@ static tw_status add_divided(attempt *a, const run *r, int op)
 /* The last operator of a run, which is split. */
 static tw_status add_last(attempt *a, const run *r)
 {
-    int at = find_op(a->model, op_of(a->e, r->last)->name);
+    int at = tw_renumber_op(op_of(a->e, r->last), a->model);
     tw_span span[MOST_CORES];
     const tw_hunt_split s = {
         .segment = {a->model, at, 1}, .n_loops = 1, .loop = {loop_at(&a->model->op[at], r->axis)}, .n = r->n};
@@ -266,17 +258,9 @@ static tw_status add_last(attempt *a, const run *r)
 /* A group of the given mapping, whose operators have other numbers now. */
 static tw_status add_given(attempt *a, const tw_group_map *given)
 {
-    tw_group_op *op;
     tw_group_map *group = &a->group[a->n_groups++];
-    TW_ALLOC(a->hunt.arena, op, given->n_ops);
     *group = *given;
-    group->op = op;
-    for (int i = 0; i < given->n_ops; i++) {
-        op[i] = given->op[i];
-        op[i].op = find_op(a->model, op_of(a->e, given->op[i].op)->name);
-        assert(op[i].op >= 0);
-    }
-    return TW_OK;
+    return tw_renumber_group(a->e->asked->model, a->model, a->hunt.arena, group);
 }
 
 static const run *run_of(const exchange *e, int op)
@@ -305,9 +289,7 @@ static tw_status add_groups(attempt *a)
         if (maker < 0 || run_of(e, maker)) continue;
         tw_group_resident *is = &a->resident[a->n_residents++];
         *is = e->base->resident[i];
-        if (is->until > 0) is->until = 1 + find_op(a->model, op_of(e, is->until - 1)->name);
-        if (is->until == 0 && e->base->resident[i].until > 0)
-            a->fails = true; /* it left behind an operator that is divided */
+        a->fails |= !tw_renumber_resident(e->asked->model, a->model, is);
     }
     return TW_OK;
 }

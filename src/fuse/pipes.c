@@ -25,7 +25,7 @@ static void lay_out(const pipes *p, int k, int stage[TW_MAX_GROUP_OPS], int of[T
 {
     tw_stages stages;
     int pair[TW_STAGES_CORES][2];
-    tw_stages_cut(p->work, p->segment->n, k, k, &stages);
+    tw_stages_cut(p->work, p->segment->n, k, k, 1, &stages);
     for (int i = 0, s = 0; i < p->segment->n; i++) {
         while (s + 1 < k && stages.first[s + 1] <= i) s++;
         stage[i] = s;

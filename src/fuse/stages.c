@@ -44,27 +44,28 @@ typedef struct prefix {
     int n_cores;  /* and what it has            */
 } prefix;
 
-static void find_prefix(const double *sum, int end, int s, int c,
+static void find_prefix(const double *sum, int end, int s, int c, int most,
                         prefix at[TW_MAX_GROUP_OPS + 1][TW_STAGES_CORES + 1][TW_STAGES_CORES + 1])
 {
     prefix *out = &at[end][s][c];
     out->least = INFINITY;
     for (int m = s - 1; m < end; m++)
-        for (int j = s == 1 ? c : 1; j <= c - (s - 1) && (s > 1 || m == 0); j++) {
+        for (int j = s == 1 ? c : 1; j <= tw_min(most, c - (s - 1)) && (s > 1 || m == 0); j++) {
             double worst = (sum[end] - sum[m]) / j;
             if (s > 1) worst = fmax(at[m][s - 1][c - j].least, worst);
             if (worst < out->least) *out = (prefix){worst, m, j};
         }
 }
 
-void tw_stages_cut(const double *work, int n_ops, int k, int n_cores, tw_stages *out)
+void tw_stages_cut(const double *work, int n_ops, int k, int n_cores, int most_last, tw_stages *out)
 {
     prefix at[TW_MAX_GROUP_OPS + 1][TW_STAGES_CORES + 1][TW_STAGES_CORES + 1];
     double sum[TW_MAX_GROUP_OPS + 1] = {0};
     for (int i = 0; i < n_ops; i++) sum[i + 1] = sum[i] + work[i];
     for (int s = 1; s <= k; s++)
         for (int end = s; end <= n_ops; end++)
-            for (int c = s; c <= n_cores - (k - s); c++) find_prefix(sum, end, s, c, at);
+            for (int c = s; c <= n_cores - (k - s); c++)
+                find_prefix(sum, end, s, c, s == k ? most_last : n_cores, at);
     *out = (tw_stages){.k = k};
     for (int s = k, end = n_ops, c = n_cores; s > 0; s--) {
         const prefix *p = &at[end][s][c];

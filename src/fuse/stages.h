@@ -22,8 +22,8 @@ typedef struct tw_stages {
 int tw_stages_cores(const tw_platform *platform, const tw_core_machine *core, int first, int of[TW_STAGES_CORES]);
 /* Cycles of each operator at the peak of the core's first engine for it, more or less; false: it cannot run one of them. */
 bool tw_stages_work(const tw_segment *segment, const tw_core_machine *core, double work[TW_MAX_GROUP_OPS]);
-/* k stages of some operators with so much work over n_cores, k <= n_cores <= TW_STAGES_CORES; k is at most the number of operators. */
-void tw_stages_cut(const double *work, int n_ops, int k, int n_cores, tw_stages *out);
+/* k stages of some operators with so much work over n_cores, k <= n_cores <= TW_STAGES_CORES, the last stage on `most_last` of them at most; k is at most the number of operators. */
+void tw_stages_cut(const double *work, int n_ops, int k, int n_cores, int most_last, tw_stages *out);
 /* Puts cores that pass something on, pairs of places in the list, where few links lie between them: swaps two of the list as long as that helps. All are of one kind. */
 void tw_stages_settle(const tw_platform *platform, int n_pairs, const int (*pair)[2], int n, int *of);
 /* The group, all of whose operators run on core of[0], with operator i on core of[stage[i]], one of k, all of one kind: operators, levels and holds. What a core reads

@@ -1,8 +1,8 @@
-/* src/plan/exchange.c - asks for runs that exchange halos where a plan in groups is far from its bound, and builds the plan of what is found; see exchange.h. */
+/* src/plan/exchange.c - asks for runs that exchange halos, and for pipelines that share stages, where a plan in groups is far from its bound, and builds the plan of what is found; see exchange.h. */
 #include "plan/exchange.h"
 
 #include "core/deadline.h"
-#include "fuse/exchange.h"
+#include "fuse/sharing.h"
 #include "plan/fused.h"
 #include "plan/polish.h"
 #include "plan/several.h"
@@ -14,6 +14,7 @@ static bool is_near_bound(const tw_plan *plan, tw_measure measure)
     return search && measure == TW_CYCLES && (double)plan->sum.cycles <= 1.02 * (double)search->bound;
 }
 
+/* Whether something of the plan may be divided for time. */
 static bool is_asked(const tw_request *asked, const tw_plan *plan)
 {
     const tw_joint_search *search = plan && plan->joint ? plan->joint->search : NULL;
@@ -57,4 +58,22 @@ tw_status tw_exchange_improve(const tw_request *asked, const tw_work *work, cons
     TW_TRY(tw_exchange_find(&request, &base, work, &found));
     if (!found.model) return TW_OK;
     return build(given, &found, &by, tw_deadline_since(start), work, out);
+}
+
+tw_status tw_sharing_improve(const tw_request *asked, const tw_plan *given, const tw_work *work,
+                             const tw_plan **out)
+{
+    const tw_plan *best = *out;
+    if (!is_asked(asked, given) || !best->joint || !best->joint->search ||
+        is_near_bound(best, best->joint->search->measure))
+        return TW_OK;
+    tw_fused_scale scale = tw_fused_scale_of(asked, &given->sum);
+    const tw_pricing by = {tw_fused_price, &scale};
+    const tw_fuse_request request = {.model = asked->model, .machine = asked->machine, .by = by};
+    const tw_fused base = {.mapping = *given->mapping};
+    tw_exchanged found = {.cycles = best->sum.cycles, .energy_fj = best->sum.energy_fj};
+    int64_t start = tw_deadline_now();
+    TW_TRY(tw_sharing_find(&request, &base, work, &found));
+    if (!found.model) return TW_OK;
+    return build(best, &found, &by, tw_deadline_since(start), work, out);
 }

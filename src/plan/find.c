@@ -296,8 +296,10 @@ static tw_status find_divided(const tw_request *asked, const tw_work *work, cons
     const tw_deadline *deadline = work->diag->deadline;
     tw_deadline_init(&limit, left, deadline);
     work->diag->deadline = &limit;
+    const tw_plan *given = *out;
     tw_status status = tw_exchange_improve(asked, work, out);
     if (status == TW_OK) status = tw_divide_improve(asked, work, out);
+    if (status == TW_OK) status = tw_sharing_improve(asked, given, work, out);
     work->diag->deadline = deadline;
     return status;
 }

@@ -60,7 +60,7 @@ static void check_stages(const double *work, int n, int k, int cores)
     tw_stages stages;
     const tw_stages none = {.k = k};
     int sum = 0;
-    tw_stages_cut(work, n, k, cores, &stages);
+    tw_stages_cut(work, n, k, cores, cores, &stages);
     CHECK_EQ(stages.k, k);
     CHECK_EQ(stages.first[0], 0);
     for (int s = 1; s < k; s++) CHECK(stages.first[s] > stages.first[s - 1] && stages.first[s] < n);
@@ -95,6 +95,21 @@ TEST(stages_are_cut_so_that_the_slowest_is_as_fast_as_can_be)
             for (int cores = k; cores <= tw_min(TW_STAGES_CORES, k + 3); cores++) check_stages(work, n, k, cores);
         tw_bench_free(&b);
     }
+}
+
+TEST(cores_that_pass_something_on_stand_next_to_each_other)
+{
+    tw_bench b = tw_bench_new();
+    tw_machine machine;
+    CHECK_EQ(tw_read_machine(&b, "m", machine_text, &machine), TW_OK);
+    int between[] = {0, 1, 2}, round[] = {4, 0, 3, 1};
+    static const int both[][2] = {{0, 2}, {1, 2}}, chain[][2] = {{0, 1}, {1, 2}, {2, 3}};
+    tw_stages_settle(machine.platform, 2, both, 3, between);
+    CHECK_EQ(between[2], 1); /* two pass on to the one between them */
+    tw_stages_settle(machine.platform, 3, chain, 4, round);
+    for (int i = 1; i < 4; i++) CHECK(abs(round[i] - round[i - 1]) <= 2);
+    CHECK((round[0] < round[1]) == (round[1] < round[2]) && (round[1] < round[2]) == (round[2] < round[3]));
+    tw_bench_free(&b);
 }
 
 TEST(a_stage_runs_on_its_core_and_holds_what_it_uses_there)
