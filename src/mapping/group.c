@@ -37,6 +37,7 @@ static bool has_op(const tw_group_map *group, int op)
 
 bool tw_group_is_stored(const tw_group_map *group, const tw_model *model, int tensor)
 {
+    if (model->tensor[tensor].is_output && tw_group_is_inside(group, model, tensor)) return true;
     for (int r = 0; r < model->n_ops && tw_group_is_inside(group, model, tensor); r++)
         if (!has_op(group, r) && tw_op_reads_bytes(model, &model->op[r], tensor)) return true;
     return false;
@@ -275,9 +276,9 @@ static tw_status check_readers(const judge *j, int i)
         return tw_diag_error(j->diag, AT(j, op[i]), "nobody in the group reads what '%s' makes, and '%s' drives it",
                              op->name, driver->name);
     if (j->group->n_parts > 0 && tw_group_is_stored(j->group, j->c->model, tw_op_makes(op)))
-        return tw_diag_error(j->diag, AT(j, op[i]),
-                             "'%s' is read outside of the group, too, which has only a part of the work of '%s'",
-                             tensor_name(j, tw_op_makes(op)), driver->name);
+        return tw_diag_error(j->diag, AT(j, op[i]), "'%s' is %s, and the group has only a part of the work of '%s'",
+                             tensor_name(j, tw_op_makes(op)), tw_needed_as(j->c->model, tw_op_makes(op)),
+                             driver->name);
     return TW_OK;
 }
 
@@ -669,9 +670,8 @@ static tw_status check_running_ops(const judge *j, const tw_running *running)
     for (int i = 0; i < j->group->n_ops; i++) {
         const tw_op *op = judged_op(j, i);
         if (i < j->group->n_ops - 1 && tw_group_is_stored(j->group, j->c->model, tw_op_makes(op)))
-            return tw_diag_error(j->diag, AT(j, op[i]),
-                                 "'%s' is read outside of the group, in which reductions run along a loop",
-                                 tensor_name(j, tw_op_makes(op)));
+            return tw_diag_error(j->diag, AT(j, op[i]), "'%s' is %s, and reductions of the group run along a loop",
+                                 tensor_name(j, tw_op_makes(op)), tw_needed_as(j->c->model, tw_op_makes(op)));
         for (int l = 0; l < op->n_loops; l++)
             if ((running->runs >> i & 1) && j->group->op[i].reduce[l] > 0)
                 return tw_diag_error(j->diag, AT(j, reduce[i][l]), "'%s' runs along '%s': it has no 'reduce'",

@@ -32,9 +32,15 @@ typedef struct tw_grouping {
 
 /* Which of the group's operators makes the tensor; -1: none, it is an input. */
 int tw_group_maker(const tw_group_map *group, const tw_model *model, int tensor);
-/* Whether it is made and read inside the group; and whether others read it, too, so that it goes to memory 0 besides. */
+/* Whether it is made and read inside the group; and whether others read it, too, or it is an output of the model, so that it goes to memory 0
+ * besides. */
 bool tw_group_is_inside(const tw_group_map *group, const tw_model *model, int tensor);
 bool tw_group_is_stored(const tw_group_map *group, const tw_model *model, int tensor);
+/* What such a tensor is, in words: "read outside of the group, too". */
+static inline const char *tw_needed_as(const tw_model *model, int tensor)
+{
+    return model->tensor[tensor].is_output ? "an output of the workload" : "read outside of the group, too";
+}
 /* What the mapping says about the tensor in the memory, NULL: nothing. */
 const tw_hold *tw_group_find_hold(const tw_group_map *group, int tensor, int memory);
 /* How many cuts stand still while the memory holds the tensor: as the hold says or, by default, up to the level of the memory; of one

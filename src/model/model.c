@@ -73,11 +73,11 @@ int64_t tw_op_points(const tw_op *op)
     return points;
 }
 
-/* How often the operator reads the tensor. */
-static int count_reads(const tw_op *op, int tensor)
+/* How often the operator reads bytes of the tensor, in whatever shape. */
+static int count_reads(const tw_model *model, const tw_op *op, int tensor)
 {
     int n = 0;
-    for (int i = 0; i < tw_op_output(op); i++) n += op->operand[i].tensor == tensor;
+    for (int i = 0; i < tw_op_output(op); i++) n += tw_tensors_share(model, op->operand[i].tensor, tensor);
     return n;
 }
 
@@ -92,14 +92,17 @@ int tw_chain_input(const tw_model *model, int op)
 tw_status tw_chain_check(const tw_model *model, int op, tw_loc loc, tw_diag *diag)
 {
     int input = tw_chain_input(model, op), tensor = input < 0 ? -1 : model->op[op].operand[input].tensor;
-    if (input < 0 || count_reads(&model->op[op], tensor) != 1)
+    if (input < 0 || count_reads(model, &model->op[op], tensor) != 1)
         return tw_diag_error(diag, loc,
                              "operator '%s' is fused, but does not read once what the operator before it makes",
                              model->op[op].name);
     for (int o = 0; o < model->n_ops; o++)
-        if (o != op && count_reads(&model->op[o], tensor) > 0)
+        if (o != op && count_reads(model, &model->op[o], tensor) > 0)
             return tw_diag_error(diag, loc, "operator '%s' is fused, but another operator reads '%s' too",
                                  model->op[op].name, model->tensor[tensor].name);
+    if (model->tensor[tensor].is_output)
+        return tw_diag_error(diag, loc, "operator '%s' is fused, but '%s' is an output of the workload, too",
+                             model->op[op].name, model->tensor[tensor].name);
     return TW_OK;
 }
 

@@ -266,8 +266,8 @@ unsigned tw_op_reductions(const tw_op *op);
 int64_t tw_op_points(const tw_op *op);
 /* The input of operator `op` that is what the operator before it makes, -1: there is none. */
 int tw_chain_input(const tw_model *model, int op);
-/* Whether operator `op` reads once, and alone, what the operator before it makes, so that both can be fused. Reports at `loc`
- * when it does not. */
+/* Whether operator `op` reads once, and alone, what the operator before it makes, and nobody is handed that, so that both can be fused. Reports at
+ * `loc` when it is not so. */
 TW_NODISCARD tw_status tw_chain_check(const tw_model *model, int op, tw_loc loc, tw_diag *diag);
 /* Whether it only moves elements: each element of the output is one of exactly one input, of the same type, and strides
  * lead from one to the next; where there is one input only, also 0. */

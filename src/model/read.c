@@ -627,7 +627,6 @@ static tw_status order_ops(reader *r, const tw_op **out)
         done[o] = true;
         sorted[n] = r->op[o];
     }
-    check_wishes(r, sorted);
     *out = sorted;
     return r->bad ? TW_ERR_INPUT : TW_OK;
 }
@@ -706,6 +705,8 @@ tw_status tw_model_of_tree(const tw_node *root, tw_arena *arena, tw_diag *diag, 
     find_roots(&r);
     TW_TRY(order_ops(&r, &model.op));
     TW_TRY(settle_tensors(&r));
+    check_wishes(&r, model.op);
+    if (r.bad) return TW_ERR_INPUT;
     model.n_ops = r.n_ops;
     model.n_tensors = r.n_tensors;
     model.tensor = r.tensor;

@@ -346,12 +346,13 @@ static void mark_made(tw_nest_builder *b, const tw_nest_walk *w)
 static tw_status check_missing(const tw_nest_builder *b)
 {
     const tw_nest *nest = b->nest;
-    for (int k = 0; k < nest->n_ops - 1; k++)
+    for (int k = 0; k < nest->n_ops - 1; k++) {
+        int made = nest->hold[nest->op[k].made].tensor;
         if (b->missing[k] > 0)
             return tw_diag_infeasible(
-                b->diag, nest->map->loc,
-                "'%s' is read outside of group '%s', too, which does not make %" PRId64 " of its elements",
-                tw_nest_tensor_name(nest, nest->hold[nest->op[k].made].tensor), nest->map->name, b->missing[k]);
+                b->diag, nest->map->loc, "'%s' is %s, and group '%s' does not make %" PRId64 " of its elements",
+                tw_nest_tensor_name(nest, made), tw_needed_as(nest->model, made), nest->map->name, b->missing[k]);
+    }
     return TW_OK;
 }
 

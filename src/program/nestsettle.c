@@ -336,9 +336,9 @@ static tw_status check_leaving(const tw_nest_builder *b)
     for (int k = 0; k < nest->n_ops - 1; k++) {
         const tw_nest_hold *made = &nest->hold[nest->op[k].made];
         if (!tw_nest_leaves(nest, k) || !made->direct || made->direct == made->readers) continue;
-        return tw_diag_infeasible(b->diag, nest->map->loc,
-                                  "'%s' is read in several memories of group '%s', and outside of it",
-                                  tw_nest_tensor_name(nest, made->tensor), nest->map->name);
+        return tw_diag_infeasible(
+            b->diag, nest->map->loc, "'%s' is read in several memories of group '%s', and is %s",
+            tw_nest_tensor_name(nest, made->tensor), nest->map->name, tw_needed_as(nest->model, made->tensor));
     }
     return TW_OK;
 }

@@ -57,13 +57,13 @@ static void check_cover(tw_joint_judge *j, int op)
                      all);
 }
 
-/* What a producer makes is read in its group; where it is read outside, too, all of it must be stored. */
+/* What a producer makes is read in its group; where it is read outside, too, or handed over, all of it must be stored. */
 static tw_status check_inside(tw_joint_judge *j, int group, int op)
 {
     const tw_op *is = &j->in.model->op[op];
     int tensor = is->operand[tw_op_output(is)].tensor;
     tw_joint_tensor *t = &j->tensor[tensor];
-    bool read = false, outside = false;
+    bool read = false, outside = j->in.model->tensor[tensor].is_output;
     for (int i = 0; i < j->in.model->n_ops; i++)
         for (int o = 0; o < tw_op_output(&j->in.model->op[i]); o++) {
             int seen = j->in.model->op[i].operand[o].tensor;
@@ -80,8 +80,8 @@ static tw_status check_inside(tw_joint_judge *j, int group, int op)
     t->inside = t->absent = !outside;
     if (!outside) return TW_OK;
     if (j->in.group[group].n_parts > 0)
-        tw_fault_set(&j->fault, "group '%s': it is a part, and '%s' is read outside of it", j->in.group[group].name,
-                     j->in.model->tensor[tensor].name);
+        tw_fault_set(&j->fault, "group '%s': it is a part, and '%s' is needed outside of it",
+                     j->in.group[group].name, j->in.model->tensor[tensor].name);
     t->missing = tw_tensor_elems(&j->in.model->tensor[tensor]);
     TW_ALLOC(j->arena, t->stored, t->missing / 8 + 1);
     return TW_OK;
@@ -237,7 +237,7 @@ tw_status tw_joint_judge_finish(tw_joint_judge *j, const char **fault, const cha
     for (int t = 0; t < j->in.model->n_tensors && !j->fault.set; t++)
         if (j->tensor[t].missing > 0)
             tw_fault_set(&j->fault,
-                         "'%s' is read outside of the group that makes it, and %" PRId64
+                         "'%s' is needed outside of the group that makes it, and %" PRId64
                          " of its elements are never stored",
                          j->in.model->tensor[t].name, j->tensor[t].missing);
     if (!j->fault.set) TW_TRY(tw_joint_order_flush(j));

@@ -282,17 +282,17 @@ bool tw_joint_add_input(tw_joint_judge *j, tw_joint_group *g, int number, int op
     return !j->fault.set && !j->no_memory;
 }
 
-/* Whether an operator that is not of the group reads the tensor. */
-static bool is_read_outside(const tw_joint_judge *j, const tw_joint_group *g, int tensor)
+/* Whether an operator that is not of the group reads the tensor, in whatever shape, or it is handed over. */
+static bool is_needed_outside(const tw_joint_judge *j, const tw_joint_group *g, int tensor)
 {
     for (int r = 0; r < j->in.model->n_ops; r++) {
         const tw_op *op = &j->in.model->op[r];
         bool mine = false;
         for (int i = 0; i < g->n_ops; i++) mine |= g->op[i].op == op;
         for (int o = 0; o < tw_op_output(op) && !mine; o++)
-            if (op->operand[o].tensor == tensor) return true;
+            if (tw_tensors_share(j->in.model, op->operand[o].tensor, tensor)) return true;
     }
-    return false;
+    return j->in.model->tensor[tensor].is_output;
 }
 
 bool tw_joint_add_output(tw_joint_judge *j, tw_joint_group *g, int number)
@@ -306,7 +306,7 @@ bool tw_joint_add_output(tw_joint_judge *j, tw_joint_group *g, int number)
     g->hold[h].made = true;
     o->hold[output] = h;
     o->depth = number == g->n_ops - 1 ? g->map->n_cuts : g->hold[h].depth;
-    if (number < g->n_ops - 1 && !is_read_outside(j, g, tensor)) return true;
+    if (number < g->n_ops - 1 && !is_needed_outside(j, g, tensor)) return true;
     int last = j->tensor[tensor].absent ? j->tensor[tensor].home : 0;
     for (int i = p.n - 2; i > 0 && g->hold[h].memory != last; i--) h = find_outward(j, g, h, p.memory[i]);
     if (!j->tensor[tensor].absent) g->hold[h].outer = -1;

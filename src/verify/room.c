@@ -373,10 +373,10 @@ int64_t tw_room_rows(const tw_verify_input *in, const tw_residencies *residencie
 
 /* ---- neighbours ---- */
 
-static int count_reads(const tw_op *op, int tensor)
+static int count_reads(const tw_model *model, const tw_op *op, int tensor)
 {
     int n = 0;
-    for (int o = 0; o < op->n_operands - 1; o++) n += op->operand[o].tensor == tensor;
+    for (int o = 0; o < op->n_operands - 1; o++) n += tw_tensors_share(model, op->operand[o].tensor, tensor);
     return n;
 }
 
@@ -386,13 +386,17 @@ static void check_neighbours(const tw_verify_input *in, tw_fault *fault)
     const tw_op *op = in->op, *end = in->model->op + in->model->n_ops;
     bool first = op == in->model->op, last = op + 1 == end;
     int made = op->operand[op->n_operands - 1].tensor;
-    if (in->map->fused && (first || count_reads(op, op[-1].operand[op[-1].n_operands - 1].tensor) != 1))
+    if (in->map->fused && (first || count_reads(in->model, op, op[-1].operand[op[-1].n_operands - 1].tensor) != 1))
         tw_fault_set(fault, "the mapping: '%s' is fused, but does not read once what the operator before it makes",
                      op->name);
     for (const tw_op *o = in->model->op; o < end && tw_verify_leaves(in) && !fault->set; o++)
-        if (last || count_reads(o, made) != (o == op + 1))
+        if (last || count_reads(in->model, o, made) != (o == op + 1))
             tw_fault_set(fault, "the mapping: what '%s' makes stays for the next operator, '%s' reads it %d times",
-                         op->name, o->name, count_reads(o, made));
+                         op->name, o->name, count_reads(in->model, o, made));
+    if (tw_verify_leaves(in) && in->model->tensor[made].is_output)
+        tw_fault_set(fault,
+                     "the mapping: what '%s' makes stays for the next operator, and is an output of the workload",
+                     op->name);
 }
 
 void tw_room_check(const tw_verify_input *in, tw_fault *fault)

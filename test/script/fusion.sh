@@ -57,4 +57,18 @@ expect 0 plan fused.yaml -m small.yaml --layers -o small --budget=300000
 says out.txt "fusion      not fused: 3 operators, "
 echo 'mapping: {c2: {fused: true}, c3: {fused: true}}' > fused.map.yaml
 expect 1 plan fused.yaml -m small.yaml --mapping=fused.map.yaml --budget=300000
+
+# ---- what is an output, or read in another shape, too, has to be stored ----
+handed="operator 'c2' is fused, but 'a' is an output of the workload, too"
+sed 's/^ops:/tensors: [{name: a, dtype: i8, shape: [16, 14, 14], output: true}]\nops:/' fused.yaml > handed.yaml
+expect 2 plan handed.yaml -m npu.yaml --layers; says err.txt "handed.yaml:5:5: error: $handed"
+sed -i 's/, fused: true//' handed.yaml
+echo 'mapping: {c2: {fused: true}}' > handed.map.yaml
+expect 2 plan handed.yaml -m npu.yaml --mapping=handed.map.yaml; says err.txt "handed.map.yaml:1:23: error: $handed"
+expect 0 plan handed.yaml -m npu.yaml --layers --budget=300000; lacks out.txt "fused"
+{
+  sed 's/^ops:/tensors: [{name: a, dtype: i8, shape: [16, 14, 14]}, {name: flat, dtype: i8, shape: [3136], view: a}]\nops:/' fused.yaml
+  echo '  - {name: c4, compute: add, loops: {x: 3136}, reads: {i: {tensor: flat, at: [x]}}, writes: {o: {dtype: i8, at: [x]}}}'
+} > shapes.yaml
+expect 2 plan shapes.yaml -m npu.yaml --layers; says err.txt "operator 'c2' is fused, but another operator reads 'a' too"
 exit $failed

@@ -255,7 +255,15 @@ groups 'a, b' ', slide: {t: oy}' c "$rest"
 expect 0 eval shared.yaml -m two.yaml --mapping=map.yaml; says out.txt "executed, equal to"
 groups 'a, c' '' 'b, d' ''
 expect 1 eval shared.yaml -m two.yaml --mapping=map.yaml
-says err.txt "'t' is read outside of group 'p', too, which does not make"
+says err.txt "'t' is read outside of the group, too, and group 'p' does not make"
+# So is what is made and read inside, and an output of the workload besides.
+sed "s/^ops:/tensors:\n  - {name: u, dtype: f32, shape: [2, 9, 7], output: true}\nops:/; /name: c,/d" shared.yaml >handed.yaml
+printf 'groups: [{name: p, ops: [a, b, d], levels: [{at: l1, sizes: {oy: 2}}]}]\n' >map.yaml
+expect 0 eval handed.yaml -m two.yaml --mapping=map.yaml --json; says out.txt '"elements": 252'
+total=$(total out.txt engines store_units)
+sed -i 's/, output: true//' handed.yaml
+expect 0 eval handed.yaml -m two.yaml --mapping=map.yaml --json
+[ "$total" = $(($(total out.txt engines store_units) + 2 * 2 * 9 * 7 * 4)) ] || fail "an output inside of a group is not stored"
 
 # What is made under windows that slide, is resident and leaves is stored whole.
 cat >leaves.yaml <<'YAML'
