@@ -20,6 +20,7 @@
 enum {
     TASKS = 8,      /* parts of a round                                 */
     SEEN = 1 << 12, /* mappings that a walk remembers                   */
+    LONG_TRIES = 4, /* of a mapping with other numbers of buffers, if they take long */
     TRIED = 128,    /* mappings of the shortlist that are remembered    */
     FIRST_NODES =
         2048, /* of the first round, which one thread does alone; lockstep: eight times as many, their bounds are quick */
@@ -70,7 +71,8 @@ typedef struct task { /* some parts, searched for a while */
     tw_heap heap;    /* in: where to begin; out: what stayed open */
     tw_front front;
     int64_t nodes_left, work_left;
-    int64_t most; /* pieces of work after which it ends, whatever it is at */
+    int64_t most;    /* pieces of work after which it ends, whatever it is at */
+    int64_t longest; /* work of simulating one of its programs, at most */
     int64_t n_nodes, n_points, work, closed[TW_N_BOUNDS];
     bool has_nearest, any_left;
     int64_t least_short;
@@ -100,7 +102,8 @@ typedef struct branch {
     int64_t polish;                     /* that may follow, 0: only on the shortlist   */
     int64_t budget;                     /* that is left: of `total`, of patience, of polish */
     int64_t must_left;                  /* of MUST_END; only task 0 spends it          */
-    int64_t candidate_work;             /* of a mapping of the shortlist, with all its buffers */
+    int64_t candidate_work;             /* of a mapping of the shortlist, with all its buffers, */
+    int64_t longest_tries;              /* or of LONG_TRIES simulations of it where its program is long */
     int64_t one_run;                    /* instructions of a program that is simulated, at most */
     int64_t shown;                      /* the same of one that is only counted                 */
     bool desperate;                     /* time is up, nothing was found: any program will do   */
@@ -257,12 +260,21 @@ static void task_ignored(void *user, const tw_goal_value *bound)
     (void)bound;
 }
 
+/* Work that simulating a program may take. */
+static int64_t most_of_run(const task *t)
+{
+    const branch *b = t->all;
+    if (!t->seed) return b->one_run;
+    int64_t tries = tw_min(t->longest * LONG_TRIES, b->longest_tries);
+    return tw_min(tw_max(b->candidate_work, tries), b->one_run) - t->work;
+}
+
 static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_map *map, tw_outcome *out,
                            bool *unfinished, int64_t *short_by)
 {
     task *t = user;
     const tw_space *s = t->all->space;
-    int64_t most = t->seed ? tw_min(t->all->candidate_work, t->all->one_run) - t->work : t->all->one_run;
+    int64_t most = most_of_run(t);
     tw_meter meter = {.limit = tw_min(t->most - t->work, most), .stopped = task_stopped, .user = t};
     if (t->must)
         meter.limit = tw_min(t->all->must_left, isfinite(tw_deadline_left(t->all->last)) ? MUST_WORK : MUST_END);
@@ -272,6 +284,7 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
     const tw_problem problem = {s->problem.model, s->problem.op, machine};
     tw_status status = t->all->eval->cost(t->all->eval->user[t->worker], &problem, map, &meter, out, short_by);
     t->meter = NULL;
+    t->longest = tw_max(t->longest, meter.done);
     if (t->must) t->all->must_left -= meter.done;
     *unfinished = meter.unfinished;
     t->n_points += machine == s->machine; /* others are relaxations */
@@ -1732,6 +1745,7 @@ tw_status tw_branch(const tw_search *search, const tw_space *space, const tw_goa
     b->deadline = &most;
     b->last = deadline;
     b->one_run = longest_run(deadline);
+    b->longest_tries = options->patience > 0 ? options->patience / 2 : INT64_MAX;
     b->shown = longest_shown(deadline, options->prove);
     b->start_ns = tw_deadline_now();
     pthread_mutex_init(&b->lock, NULL);

@@ -303,31 +303,40 @@ static tw_status try_first(credits *c, const int32_t *count)
     return TW_OK;
 }
 
-/* Up to `most` buffers more than needed for each pool, as far as they fit, all growing together; whether any more would fit. */
-static bool grow(credits *c, const span *r, int64_t most, span *full)
+/* So many more buffers of pool i of the upper ends, if they are allowed and fit; *more_fit: they may, but are more than `most`. */
+static bool grow_pool(const credits *c, const span *r, int i, int64_t more, int64_t most, span *full,
+                      bool *more_fit)
 {
-    bool grows = true, more_fit = false;
+    const pool *p = &c->pool[i];
+    const int32_t was = full->hi[i];
+    int64_t n = tw_min(r->hi[i], was + more);
+    n = tw_number_below(&c->leaf->space->limits.level[p->memory - 1].slots[p->operand], n);
+    if (n <= was) return false;
+    if (n > r->lo[i] + most) {
+        *more_fit = true;
+        return false;
+    }
+    full->hi[i] = (int32_t)n;
+    if (!overflows(c, full, true)) return true;
+    full->hi[i] = was;
+    return false;
+}
+
+/* Up to `most` buffers more than needed for each pool, as far as they fit, all growing together, and then each by what is left; whether any
+ * more would fit. */
+static bool grow(const credits *c, const span *r, int64_t most, span *full)
+{
+    bool grows = true, more_fit = false, ignored;
     *full = *r;
     memcpy(full->hi, full->lo, sizeof full->hi);
     for (int64_t step = 1; grows; step *= 2) {
         grows = false;
-        for (int i = 0; i < c->n_pools; i++) {
-            int32_t was = full->hi[i];
-            int64_t more = tw_min(r->hi[i], was + tw_min(step, tw_max(1, was)));
-            const pool *p = &c->pool[i];
-            more = tw_number_below(&c->leaf->space->limits.level[p->memory - 1].slots[p->operand], more);
-            if (more <= was) continue;
-            if (more > r->lo[i] + most) {
-                more_fit = true;
-                continue;
-            }
-            full->hi[i] = (int32_t)more;
-            if (overflows(c, full, true))
-                full->hi[i] = was;
-            else
-                grows = true;
-        }
+        for (int i = 0; i < c->n_pools; i++)
+            grows |= grow_pool(c, r, i, tw_min(step, tw_max(1, full->hi[i])), most, full, &more_fit);
     }
+    for (int i = 0; i < c->n_pools; i++)
+        for (int64_t more = full->hi[i] / 2; more > 0; more /= 2)
+            grow_pool(c, r, i, tw_min(more, r->lo[i] + most - full->hi[i]), most, full, &ignored);
     return more_fit;
 }
 
@@ -384,6 +393,14 @@ static int widest(const credits *c, const span *r)
         if (r->lo[i] < r->hi[i] && ratio > most) best = i, most = ratio;
     }
     return best;
+}
+
+/* By construction: what is under way, and more and more. */
+static tw_status try_some(credits *c, const span *r)
+{
+    if (widest(c, r) < 0) return TW_OK;
+    TW_TRY(try_flow(c, r));
+    return try_full(c, r);
 }
 
 static tw_status search_span(credits *c, const span *r);
@@ -577,8 +594,9 @@ static tw_status search_credits(tw_leaf *leaf)
     if (machine->n_memories == 2 && machine->memory[1].doubles != TW_DOUBLE_ANY && c.outline.exact &&
         c.outline.alone > 0 && !c.placed && machine->engine[machine->compute].count == 1)
         return try_dual(&c, &r);
-    if (widest(&c, &r) >= 0) TW_TRY(try_flow(&c, &r));
-    if (widest(&c, &r) >= 0) TW_TRY(try_full(&c, &r));
+    span enough = r; /* fewer may do, but which is not known */
+    if (!c.outline.exact && has_needed(&c, &enough)) TW_TRY(try_some(&c, &enough));
+    if (leaf->n_found == 0) TW_TRY(try_some(&c, &r));
     if (leaf->quick && leaf->n_found == 0) return try_least(&c, &r); /* nothing to choose, or not so */
     if (leaf->quick || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
     return search_span(&c, &r);

@@ -263,13 +263,23 @@ static tw_status simulate_other(const staged *c, const tw_op_map *map, tw_outcom
     return status;
 }
 
-/* Whether the mapping's program has so many instructions that simulating it would take all of this work. */
-static bool is_long(const staged *c, const tw_op_map *map, int64_t work)
+/* Instructions of a mapping's program, about as many where not all tiles have elements. */
+static int64_t instructions_of(const staged *c, const tw_op_map *map, bool *exact)
 {
     const tw_eval *eval = c->search->eval;
     tw_outline outline;
-    tw_status status = eval->outline(eval->user[0], &c->search->problem, map, &outline);
-    return status == TW_OK && outline.exact && tw_outline_instructions(&outline, c->space.machine) > work;
+    *exact = false;
+    if (!c->space.rules->shortlist) return 0; /* there every instruction is counted as it is */
+    if (eval->outline(eval->user[0], &c->search->problem, map, &outline) != TW_OK) return 0;
+    *exact = outline.exact;
+    return tw_outline_instructions(&outline, c->space.machine);
+}
+
+/* Whether the mapping's program surely has so many instructions that simulating it would take all of this work. */
+static bool is_long(const staged *c, const tw_op_map *map, int64_t work)
+{
+    bool exact;
+    return instructions_of(c, map, &exact) > work && exact;
 }
 
 /* A search with these goals from a mapping on, or from nothing if its program is long; what it finds is offered. *out is its best, or
@@ -529,14 +539,16 @@ static bool is_cut_short(const staged *c, const tw_diag *diag)
  * are kept bounds know little, so that it would mostly take all of its two seconds. */
 static tw_search_options stage_options(const staged *c, int64_t budget)
 {
-    static const int64_t patience = 1500000, share = 4;
+    static const int64_t patience = 1500000, most = 8000000, share = 4, programs = 12;
+    bool exact;
     tw_search_options options = *c->search->options;
     if (budget > 0)
         options.budget = tw_min(budget, options.budget > 0 ? options.budget : budget);
     else if (options.patience > 0)
         options.patience /= share;
     else if (has_default_budget(&options))
-        options.patience = patience;
+        options.patience =
+            tw_clamp(instructions_of(c, &c->hunt.front.best[0].map, &exact) * programs, patience, most);
     if (options.progress) options.progress = pass_on;
     return options;
 }

@@ -19,6 +19,7 @@ enum {
     ROOM = 4,            /* of which so many are left for those that do not divide, if they are too many */
     MOST_PARALLEL = 4,   /* loops of a level that are put into every order        */
     MOST_WEIGHED = 8000, /* nests of a frame                                      */
+    MOST_OUTER = 400,    /* of two levels, for each choice of the inner one */
     MOST_LOOKS = 200000, /* choices of sizes of a frame,                          */
     ALL_LOOKS = 300000,  /* and of all; but of each                               */
     FEW_LOOKS = 5000,    /* so many                                               */
@@ -38,9 +39,10 @@ typedef struct nest_search {
     int64_t looks_left; /* choices of sizes that may still be looked at */
     tw_pulse pulse;
     unsigned windows;
-    double slack;  /* times as many passes as needed do no harm */
-    bool slides;   /* windows slide where that spares something   */
-    bool windowed; /* some may                                    */
+    unsigned small; /* levels in which no whole window has room */
+    double slack;   /* times as many passes as needed do no harm */
+    bool slides;    /* windows slide where that spares something   */
+    bool windowed;  /* some may                                    */
     int n_sizes[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS];
     int64_t sizes[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS][MOST_SIZES]; /* of each level, falling */
     tw_candidate candidate;                                       /* at hand */
@@ -102,7 +104,7 @@ static bool is_allowed(const nest_search *c, int t, int l, int64_t size)
     bool inner = t == c->f->n_tiled - 1;
     int64_t extent = c->s->op->loop[l].extent, rows = inner ? rows_of(c, l) : 1, with = inner ? beside(c, l) : 1;
     if (tw_space_size_near(c->s, c->f, t, l, size) != size) return false;
-    if (c->windows >> l & 1) return size == extent;
+    if ((c->windows >> l & 1) && !(c->small >> t & 1)) return size == extent;
     if (size < extent && extent / tw_cdiv(extent, size) < tw_max(c->s->min_tile, limits->min_tile)) return false;
     return (double)passes_of(extent, size, with, rows) <=
            c->slack * (double)tw_cdiv(tw_sat_mul(extent, with), rows);
@@ -259,23 +261,22 @@ static int64_t product_of(const nest *n, unsigned places)
     return product;
 }
 
-/* Units that all tiles of these lengths have together, `n_tiles` along each loop. */
+/* Units that all tiles of these lengths have together, `n_tiles` along each loop. Several loops of an axis may be cut: each tile of the one
+ * reaches as far as each tile of the other takes it. */
 static int64_t sweep_of(const nest_search *c, int o, const int64_t *n_tiles, const int64_t *len)
 {
     const tw_operand *operand = &c->s->op->operand[o];
     int64_t units = c->s->elem_units[o];
     for (int a = 0; a < operand->n_axes; a++) {
         const tw_axis *axis = &operand->axis[a];
-        int64_t reach = 1, tiles = 1, extent = 1, coef = 0;
+        int64_t sum = 1, tiles = 1; /* what the tiles of the terms so far reach together */
         for (int i = 0; i < axis->n_terms; i++) {
             int l = axis->term[i].loop;
-            int64_t step = axis->term[i].coef < 0 ? -axis->term[i].coef : axis->term[i].coef;
-            if (coef == 0 && n_tiles[l] > 1)
-                coef = step, tiles = n_tiles[l], extent = c->s->op->loop[l].extent;
-            else
-                reach += step * (len[l] - 1);
+            int64_t step = llabs(axis->term[i].coef), n = n_tiles[l];
+            int64_t steps = n > 1 ? tw_max(0, c->s->op->loop[l].extent - n) : len[l] - 1;
+            sum = tw_sat_add(tw_sat_mul(n, sum), tw_sat_mul(tiles, tw_sat_mul(step, steps)));
+            tiles = tw_sat_mul(tiles, n);
         }
-        int64_t sum = coef * (extent - tiles) + tiles * reach;
         sum = axis->divisor > 1 ? tw_cdiv(sum, axis->divisor) : tw_max(1, sum - c->s->overhang[o][a]);
         units = tw_sat_mul(units, sum);
     }
@@ -678,9 +679,12 @@ static bool is_tried(const tw_space *s, const tw_shortlist *shortlist, const tw_
 static void serve(const tw_space *s, tw_shortlist *shortlist, const tw_candidate *candidate)
 {
     int at = 0, n = shortlist->n;
+    bool limited = shortlist->cycles != INT64_MAX && shortlist->goal.measure != TW_CYCLES;
     if (is_tried(s, shortlist, candidate)) return;
-    for (int i = 0; i < n; i++) { /* one of each choice of sizes */
+    for (int i = 0; i < n;
+         i++) { /* one of each choice of sizes; windows that slide move less, and may wait for too long */
         tw_candidate *d = &shortlist->candidate[i];
+        if (limited && d->slides != candidate->slides) continue;
         if (!is_cut_alike(s, d, candidate) && !is_filled_alike(s, d, candidate)) continue;
         if (!is_lighter(candidate, d)) return;
         memmove(d, d + 1, (size_t)(n - i - 1) * sizeof *d);
@@ -812,6 +816,7 @@ static void weigh_kept(nest_search *c, bool slides)
         if (queued > 0) cycles = tw_max(cycles, tw_sat_add(queued, besides));
     }
     c->candidate.cycles = tw_sat_add(cycles, longer);
+    c->candidate.slides = slides;
     c->candidate.moving = 0;
     for (int e = 0; e < machine->n_engines; e++)
         c->candidate.moving = tw_sat_add(c->candidate.moving, w.busy.all[e]);
@@ -948,14 +953,21 @@ static void measure_level(nest_search *c, int t)
     measure_shapes(c, t);
 }
 
-/* Whether one buffer of each operand of level t fits into its memories. */
-static bool level_fits(const nest_search *c, int t)
+/* Whether one buffer of each operand of level t fits into its memories; `doubled`: two of each input that changes, as nests have them that
+ * are weighed. */
+static bool level_fits(const nest_search *c, int t, bool doubled)
 {
     const tw_space *s = c->s;
     for (int m = 1; m < s->machine->n_memories; m++) {
         int64_t sum = 0;
-        for (int o = 0; o < s->op->n_operands && c->f->grain[m] == t; o++)
-            if (tw_space_holds(s, m, o)) sum = tw_sat_add(sum, c->units[t][o]);
+        for (int o = 0; o < s->op->n_operands && c->f->grain[m] == t; o++) {
+            bool changes = false;
+            if (!tw_space_holds(s, m, o)) continue;
+            for (int l = 0; l < s->op->n_loops && doubled && o < tw_op_output(s->op); l++)
+                changes = changes || (c->trips[t][l] > 1 && tw_space_depends(s, o, l));
+            bool slides = s->slides[m][o] != 0; /* the second one may be smaller */
+            sum = tw_sat_add(sum, tw_sat_mul(changes && !slides ? 2 : 1, c->units[t][o]));
+        }
         if (sum > s->machine->memory[m].size) return false;
     }
     return true;
@@ -1009,7 +1021,7 @@ static void choose_outer(nest_search *c, int l)
     if (l == c->s->op->n_loops) {
         measure_level(c, 0);
         measure_level(c, inner);
-        if (!level_fits(c, 0)) return;
+        if (!level_fits(c, 0, true)) return;
         loads least = {0};
         int64_t ends = ends_of(c),
                 moved = tw_max(least_moved(c, 0, ends, &least), least_moved(c, inner, ends, &least));
@@ -1117,7 +1129,7 @@ static bool may_fit(nest_search *c, int l)
         len[i] = i < l ? c->candidate.size[t][i] : c->sizes[t][i][c->n_sizes[t][i] - 1];
     for (int o = 0; o < c->s->op->n_operands; o++)
         c->units[t][o] = c->s->elem_units[o] * tw_footprint_most(c->s, o, len);
-    return level_fits(c, t);
+    return level_fits(c, t, false);
 }
 
 static void choose_inner(nest_search *c, int l)
@@ -1135,7 +1147,7 @@ static void choose_inner(nest_search *c, int l)
         return;
     }
     measure_level(c, t);
-    if (!is_wanted(c, compute_of(c, false), 0, &least) || !level_fits(c, t)) return;
+    if (!is_wanted(c, compute_of(c, false), 0, &least) || !level_fits(c, t, true)) return;
     c->compute = compute_of(c, true);
     if (c->f->joined && c->laid == 0) {
         c->looks_left -= LAY_WORK;
@@ -1150,7 +1162,11 @@ static void choose_inner(nest_search *c, int l)
     memcpy(c->units[0], c->units[t], sizeof c->units[0]); /* tiles outside are no smaller */
     for (int m = 1; m < c->s->machine->n_memories; m++)
         if (c->f->grain[m] == 0) memset(c->shaped[m], 0, sizeof c->shaped[m]);
-    if (may_be_light(c, c->compute, &least)) choose_outer(c, 0);
+    if (!may_be_light(c, c->compute, &least)) return;
+    int64_t left = c->left, share = tw_min(left, MOST_OUTER);
+    c->left = share;
+    choose_outer(c, 0);
+    c->left += left - share;
 }
 
 /* ---- the shortlist ---- */
@@ -1334,6 +1350,24 @@ static bool choose_fills(nest_search *c)
     return true;
 }
 
+/* Levels of the frame in which two windows of each input have no room beside a sum: there windows have to be cut. */
+static unsigned small_levels(const tw_space *s, const tw_frame *f)
+{
+    const unsigned windows = tw_op_windows(s->op);
+    int64_t len[TW_MAX_LOOPS];
+    unsigned small = 0;
+    for (int l = 0; l < s->op->n_loops; l++) len[l] = windows >> l & 1 ? s->op->loop[l].extent : 1;
+    for (int m = 1; m < s->machine->n_memories; m++) {
+        int64_t sum = 0;
+        for (int o = 0; o < s->op->n_operands; o++)
+            if (tw_space_holds(s, m, o))
+                sum = tw_sat_add(sum, (o == tw_op_output(s->op) ? 1 : 2) * s->elem_units[o] *
+                                          tw_footprint_most(s, o, len));
+        if (sum > s->machine->memory[m].size) small |= 1u << f->grain[m];
+    }
+    return small;
+}
+
 void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *shortlist)
 {
     int64_t left = tw_max(0, shortlist->most_work - weighed_of(shortlist));
@@ -1347,6 +1381,7 @@ void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *
                      .windows = tw_op_windows(s->op)};
     if (c.f->n_tiled > TW_SHORTLIST_LEVELS) return;
     c.candidate.frame = frame;
+    c.small = small_levels(s, c.f);
     c.windowed = may_slide(s);
     c.slack = slack_of(&c);
     if (!is_wanted(&c, compute_of(&c, false), 0, &(loads){0})) return;

@@ -30,6 +30,7 @@ typedef struct tw_candidate { /* a mapping, buffers open */
     int8_t order[TW_SHORTLIST_LEVELS]
                 [TW_MAX_LOOPS];                    /* loops that are cut, outermost first; the others behind them */
     int8_t keep[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* value of the variable */
+    bool slides;                                   /* some window does */
 } tw_candidate;
 typedef struct tw_shortlist {
     tw_goal goal;   /* what is weighed                                              */
