@@ -365,6 +365,22 @@ narrow out.txt
 says out.txt "23 of 24 compute engines never run"; says out.txt "in use over time"; says out.txt "more engines do nothing in this time"
 idle=$(tr '\n' ' ' <out.txt | tr -s ' ' | sed 's/.*of the time: \([0-9]*\)% of what all cores could.*/\1/')
 [ "$idle" -ge 91 ] || fail "$idle % idle, of which eleven of twelve arrays are 91 %"
+# The same split over all twelve: what is told of each part is told of the first one, and of the others together; engines that do nothing are counted.
+cores=$(for r in 0 1 2; do for c in 0 1 2 3; do printf 't_%d_%d, ' $r $c; done; done)
+for g in "a l0, l1" "b l2, l3"; do
+    echo "  - {name: ${g%% *}, split: {loop: oy, cores: [${cores%, }]}, ops: [${g#* }], levels: [{at: l1}]}"
+done | { echo groups:; cat; } >map.yaml
+expect 0 eval "$source"/examples/16-three-cores/workload.yaml -m mesh12.yaml --mapping=map.yaml
+narrow out.txt
+tr '\n' ' ' <out.txt | tr -s ' ' >flat.txt
+grep -q "12 engines that compute [0-9]*%, each [0-9.]*% to [0-9.]*%" flat.txt || fail "the energy of twelve engines is not told together"
+says flat.txt "11 more parts of l1: 249'053 points computed again (11% more), 551'936 bytes neither stored nor loaded"
+for row in "l1 *l0" "l3 *l2"; do grep -q "^  $row *12 engines *12 " out.txt || fail "twelve parts are not one row of the table"; done
+[ "$(grep -c 'computed again (' out.txt)" -le 4 ] || fail "what parts compute again is told of each"
+expect 0 eval "$source"/examples/16-three-cores/workload.yaml -m mesh12.yaml --mapping=map.yaml --full
+narrow out.txt
+says out.txt "46 more engines do nothing: 34 that move, 12 that compute"; grep -qE "^  [0-9]+ others +of 11 more parts" out.txt || fail "what eleven parts hold is not counted"
+[ "$(wc -l <out.txt)" -lt 250 ] || fail "the full report has $(wc -l <out.txt) lines"
 # ---- what is resident is loaded by the first group that has it: one that reads nothing but padding of it would not ----
 cat >padding.yaml <<'END'
 divide: {conv: {ky: [1, 1]}}

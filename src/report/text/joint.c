@@ -20,7 +20,21 @@
 
 #include <stdio.h>
 
+/* Engines, and parts of a group, of which each is told by itself. */
+enum { FEW = 8, FEW_ROWS = 24 };
+
 static const tw_platform *platform_of(const tw_plan *plan) { return plan->joint->program->platform; }
+
+/* The group behind those that are parts of the same operators as this one. */
+static int behind_parts(const tw_plan *plan, int group)
+{
+    const tw_nest *nest = plan->joint->program->nest;
+    int g = group + 1;
+    while (g < plan->joint->program->n_nests && nest[group].map->n_parts > 0 && nest[g].map->n_parts > 0 &&
+           nest[g].map->op[0].op == nest[group].map->op[0].op)
+        g++;
+    return g;
+}
 
 /* ---- facts ---- */
 
@@ -198,8 +212,8 @@ static void tell_idle(const tw_plan *plan, char *text, size_t size)
                 snprintf(text + n, size - (size_t)n, "%s%.40s %d%%", n ? ", " : "", platform->engine[e].name, idle);
     }
     if (all > MOST)
-        snprintf(text, size, "%d of %d compute engines never run, the others are idle %d%% to %d%%", never, all,
-                 least, most);
+        n = snprintf(text, size, "%d of %d compute engines never run, the others are idle %d%%", never, all, least);
+    if (all > MOST && most > least) snprintf(text + n, size - (size_t)n, " to %d%%", most);
     snprintf(text + strlen(text), size - strlen(text), " of the time");
 }
 
@@ -274,6 +288,32 @@ static void print_search(const tw_plan *plan, tw_line *line)
     tw_fact_put(line, TW_PLAIN, "", text);
 }
 
+static const char *driver_name(const tw_nest *nest) { return nest->op[nest->n_ops - 1].op->name; }
+
+/* ", big.array 12%, little.array 3%"; of many, ", 64 engines that compute 39%, each 0.5% to 0.7%". */
+static void add_computing(const tw_plan *plan, tw_text *text)
+{
+    const tw_platform *platform = platform_of(plan);
+    int64_t all = plan->sum.energy_fj, sum = 0, least = INT64_MAX, most = 0;
+    int n = 0;
+    for (int e = 0; e < platform->n_engines; e++) {
+        int64_t own = tw_joint_compute_energy(plan, e);
+        if (own <= 0) continue;
+        n++;
+        sum += own;
+        least = tw_min(least, own);
+        most = tw_max(most, own);
+    }
+    if (n > FEW) {
+        tw_text_printf(text, ", %d engines that compute %s, ", n, TW_PERCENT(sum, all));
+        tw_text_printf(text, "each %s to %s", TW_PERCENT(least, all), TW_PERCENT(most, all));
+    }
+    for (int e = 0; e < platform->n_engines && n <= FEW; e++) {
+        int64_t own = tw_joint_compute_energy(plan, e);
+        if (own > 0) tw_text_printf(text, ", %s %s", platform->engine[e].name, TW_PERCENT(own, all));
+    }
+}
+
 /* "12.3 nJ, 5.86 pJ a point: moving data 85%, big.array 12%, little.array 3%" */
 static void print_energy(const tw_plan *plan, tw_line *line)
 {
@@ -285,10 +325,7 @@ static void print_energy(const tw_plan *plan, tw_line *line)
     for (int e = 0; e < platform->n_engines; e++) rest -= tw_joint_compute_energy(plan, e);
     tw_text_printf(&text, "%s, %s a point: moving data %s", TW_ENERGY(s->energy_fj),
                    TW_ENERGY(s->energy_fj / tw_max(s->macs, 1)), TW_PERCENT(rest, s->energy_fj));
-    for (int e = 0; e < platform->n_engines; e++) {
-        int64_t own = tw_joint_compute_energy(plan, e);
-        if (own > 0) tw_text_printf(&text, ", %s %s", platform->engine[e].name, TW_PERCENT(own, s->energy_fj));
-    }
+    add_computing(plan, &text);
     if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "energy", text.bytes);
     tw_text_release(&text);
 }
@@ -419,13 +456,33 @@ static void print_other_gains(int n, int64_t saved_bytes, tw_line *line)
     if (n > 0) tw_fact_put(line, TW_PLAIN, "", text);
 }
 
-/* What it costs and saves that operators run tile by tile; the first screen has room for a few groups. */
+/* "63 more parts of l2: 187'615'229 points computed again (59% more), 50'577'408 bytes neither stored nor loaded": of groups [first, last) */
+static void print_more_parts(const tw_plan *plan, int first, int last, tw_line *line)
+{
+    const tw_nest *nest = &plan->joint->program->nest[first];
+    int64_t again = 0, once = 0, saved = 0;
+    char text[300];
+    for (int g = first; g < last; g++) {
+        tw_group_facts f = tw_group_facts_of(plan, g);
+        again += f.points - f.points_once - f.rescaled;
+        once += f.points_once;
+        saved += f.saved_bytes;
+    }
+    int n = snprintf(text, sizeof text, "%d more parts of %.60s: %s points computed again", last - first,
+                     driver_name(nest), TW_GROUPED(again));
+    if (again > 0) n += snprintf(text + n, sizeof text - (size_t)n, " (%s more)", TW_PERCENT(again, once));
+    snprintf(text + n, sizeof text - (size_t)n, ", %s bytes neither stored nor loaded", TW_GROUPED(saved));
+    tw_fact_put(line, TW_PLAIN, "", text);
+}
+
+/* What it costs and saves that operators run tile by tile; the first screen has room for a few groups. Of many parts of one group, the first stands for all. */
 static void print_gains(const tw_plan *plan, bool brief, tw_line *line)
 {
     enum { MOST = 4 };
     int n = 0;
     int64_t saved = 0;
     for (int g = 0; g < plan->joint->program->n_nests; g++) {
+        int last = behind_parts(plan, g);
         bool alone = plan->joint->program->nest[g].n_ops < 2;
         bool part = plan->joint->program->nest[g].map->n_parts > 0;
         if (alone && !part && !brief && plan->joint->program->n_nests > 1) print_alone(plan, g, line);
@@ -434,6 +491,9 @@ static void print_gains(const tw_plan *plan, bool brief, tw_line *line)
             print_gain(plan, g, brief, line);
         else
             saved += tw_group_facts_of(plan, g).saved_bytes;
+        if ((brief && n > MOST) || last - g <= FEW) continue;
+        print_more_parts(plan, g + 1, last, line);
+        g = last - 1;
     }
     print_other_gains(n - MOST, saved, line);
 }
@@ -449,27 +509,40 @@ static tw_status end_table(tw_table *table, tw_line *line)
 
 enum { OP_GROUP, OP_NAME, OP_ENGINE, OP_EXECS, OP_POINTS, OP_FIRST, OP_LAST, OP_BUSY, N_OP_COLUMNS };
 
-static void put_group_op(const tw_plan *plan, int g, int k, tw_table *table)
+/* Operator k of groups [g, last), which are one, or parts of one. */
+static void put_group_op(const tw_plan *plan, int g, int last, int k, tw_table *table)
 {
     const tw_nest *nest = &plan->joint->program->nest[g];
     const tw_joint_timeline *t = &plan->joint->timeline;
-    const tw_joint_span *span = &t->op[g][k];
-    const tw_engine_use *use = &t->engine[nest->op[k].engine];
+    tw_joint_span all = t->op[g][k];
+    int64_t busy = 0, time = 0;
+    for (int part = g; part < last; part++) {
+        const tw_joint_span *span = &t->op[part][k];
+        const tw_engine_use *use = &t->engine[nest[part - g].op[k].engine];
+        all.execs += part > g ? span->execs : 0;
+        all.macs += part > g ? span->macs : 0;
+        all.start_cycle = tw_min(all.start_cycle, span->start_cycle);
+        all.end_cycle = tw_max(all.end_cycle, span->end_cycle);
+        busy += use->busy_cycles;
+        time += plan->sum.cycles * tw_max(use->count, 1);
+    }
     tw_table_row(table, TW_PLAIN);
-    tw_table_printf(table, OP_GROUP, "%.14s", nest->map->name);
+    tw_table_printf(table, OP_GROUP, "%.14s", last > g + 1 ? driver_name(nest) : nest->map->name);
     tw_table_printf(table, OP_NAME, "%.16s", nest->op[k].op->name);
-    tw_table_printf(table, OP_ENGINE, "%.16s", use->engine);
-    tw_table_number(table, OP_EXECS, span->execs);
-    tw_table_number(table, OP_POINTS, span->macs);
-    tw_table_put(table, OP_FIRST, TW_GROUPED(span->start_cycle));
-    tw_table_put(table, OP_LAST, TW_GROUPED(span->end_cycle));
-    tw_table_put(table, OP_BUSY, TW_PERCENT(use->busy_cycles, plan->sum.cycles * tw_max(use->count, 1)));
+    if (last > g + 1)
+        tw_table_printf(table, OP_ENGINE, "%d engines", last - g);
+    else
+        tw_table_printf(table, OP_ENGINE, "%.16s", t->engine[nest->op[k].engine].engine);
+    tw_table_number(table, OP_EXECS, all.execs);
+    tw_table_number(table, OP_POINTS, all.macs);
+    tw_table_put(table, OP_FIRST, TW_GROUPED(all.start_cycle));
+    tw_table_put(table, OP_LAST, TW_GROUPED(all.end_cycle));
+    tw_table_put(table, OP_BUSY, TW_PERCENT(busy, time));
 }
 
-/* Each operator on its engine, of many the first where there is little room. One that is split over cores has a part in several groups. */
+/* Each operator on its engine; where there is little room, the first of many, and of one that is split over many cores all parts together. */
 static tw_status print_groups(const tw_plan *plan, bool brief, tw_line *line, tw_arena *arena)
 {
-    enum { MOST = 24 };
     static const char *const title[N_OP_COLUMNS] = {"group",  "operator",    "engine", "executions",
                                                     "points", "first cycle", "last",   "busy"};
     const tw_joint *program = plan->joint->program;
@@ -477,12 +550,15 @@ static tw_status print_groups(const tw_plan *plan, bool brief, tw_line *line, tw
     int n = 0;
     tw_table_init(&table, title, N_OP_COLUMNS, OP_EXECS, arena);
     table.once = true;
-    for (int g = 0; g < program->n_nests; g++)
+    for (int g = 0, last; g < program->n_nests; g = last) {
+        last = behind_parts(plan, g);
+        if (!brief || last - g <= FEW) last = g + 1;
         for (int k = 0; k < program->nest[g].n_ops; k++)
-            if (!brief || n++ < MOST) put_group_op(plan, g, k, &table);
-    if (n > MOST) {
+            if (!brief || n++ < FEW_ROWS) put_group_op(plan, g, last, k, &table);
+    }
+    if (n > FEW_ROWS) {
         tw_table_row(&table, TW_DIM);
-        tw_table_printf(&table, OP_NAME, "%d others", n - MOST);
+        tw_table_printf(&table, OP_NAME, "%d others", n - FEW_ROWS);
     }
     return end_table(&table, line);
 }
@@ -492,6 +568,29 @@ static void put_share(tw_table *table, int column, int64_t part, int64_t all)
     tw_table_put(table, column, part > 0 ? TW_PERCENT(part, all) : "-");
 }
 
+static bool does_nothing(const tw_plan *plan, int engine)
+{
+    const tw_engine_use *use = &plan->joint->timeline.engine[engine];
+    return use->ops + use->loads + use->stores == 0;
+}
+
+/* "288 more engines do nothing: 224 that move, 64 that compute" */
+static void print_idle_engines(const tw_plan *plan, tw_line *line)
+{
+    const tw_platform *platform = platform_of(plan);
+    int move = 0, compute = 0;
+    char text[120];
+    for (int e = 0; e < platform->n_engines; e++) {
+        if (!does_nothing(plan, e)) continue;
+        move += platform->engine[e].is.kind == TW_MOVES;
+        compute += platform->engine[e].is.kind != TW_MOVES;
+    }
+    snprintf(text, sizeof text, "%d more engines do nothing: %d that move, %d that compute", move + compute, move,
+             compute);
+    tw_line_wrap(line, 2, TW_DIM, text);
+}
+
+/* All of them; of many, those that do nothing are counted. */
 static tw_status print_engines(const tw_plan *plan, tw_line *line, tw_arena *arena)
 {
     enum { ENGINE, BUSY, DATA, CREDIT, PORT, IDLE, RUNS, LOADS, LOADED, STORES, STORED, N_COLUMNS };
@@ -499,10 +598,14 @@ static tw_status print_engines(const tw_plan *plan, tw_line *line, tw_arena *are
     const char *const title[N_COLUMNS] = {"engine", "busy",  "data", "credit", "port", "idle",
                                           "runs",   "loads", units,  "stores", units};
     const tw_platform *platform = platform_of(plan);
+    bool many = platform->n_engines > FEW_ROWS, any = false;
     tw_table table;
     tw_table_init(&table, title, N_COLUMNS, BUSY, arena);
     for (int e = 0; e < platform->n_engines; e++) {
         const tw_engine_use *use = &plan->joint->timeline.engine[e];
+        bool folded = many && does_nothing(plan, e);
+        any |= folded;
+        if (folded) continue;
         int64_t count = tw_max(platform->engine[e].is.count, 1), all = plan->sum.cycles * count;
         tw_table_row(&table, TW_PLAIN);
         if (count > 1)
@@ -521,6 +624,7 @@ static tw_status print_engines(const tw_plan *plan, tw_line *line, tw_arena *are
         tw_table_number(&table, STORED, use->store_units);
     }
     TW_TRY(tw_table_print(&table, line));
+    if (any) print_idle_engines(plan, line);
     tw_line_wrap(line, 2, TW_DIM,
                  "data, credit, port: it waits for what it reads, a free buffer, a way into a memory");
     tw_line_end(line);
@@ -644,15 +748,30 @@ static tw_status add_hold(const tw_plan *plan, int s, tw_table *table, tw_arena 
     return TW_OK;
 }
 
+/* Of many parts of one group, those of the first. */
 static tw_status print_holds(const tw_plan *plan, tw_line *line, tw_arena *arena)
 {
+    const tw_joint *program = plan->joint->program;
     const char *const title[] = {
         "tensor", "memory", "held", "buffers", "of size", "transfers", tw_unit_plural(plan->machine->unit), "by"};
     tw_table table;
     tw_table_init(&table, title, TW_COUNT(title), 3, arena);
     table.tail = true;
     table.once = true;
-    for (int s = 0; s < plan->joint->program->n_holds; s++) TW_TRY(add_hold(plan, s, &table, arena));
+    for (int g = 0, s = 0, last; g < program->n_nests; g = last) {
+        last = behind_parts(plan, g);
+        bool many = last - g > FEW;
+        int held = s, more = 0;
+        for (; s < program->n_holds && program->hold[s]->group < last; s++)
+            if (!many || program->hold[s]->group == g)
+                TW_TRY(add_hold(plan, s, &table, arena));
+            else
+                more++;
+        if (!many || s == held) continue;
+        tw_table_row(&table, TW_DIM);
+        tw_table_printf(&table, 0, "%d others", more);
+        tw_table_printf(&table, 2, "of %d more parts", last - g - 1);
+    }
     return end_table(&table, line);
 }
 
