@@ -2,6 +2,7 @@
 // screenshots for looking at go to BUILD/screenshots, more of them with TW_PICTURES=all. Ends with 1 when a check failed.
 import { checkAnswers, checkRun } from "./answers.mjs";
 import { checkActions, checkEvents } from "./events.mjs";
+import { checkCores } from "./cores.mjs";
 import { checkDamaged, checkException, checkNoScript } from "./faults.mjs";
 import { checkCompareGroups, checkGroups } from "./groups.mjs";
 import { check, checks, launch } from "./lib.mjs";
@@ -53,6 +54,7 @@ try {
     () => checkGroups(browser, reports.groups),
     () => checkGroups(browser, reports.fused),
     () => checkGroups(browser, planned),
+    () => checkCores(browser, reports.mesh),
     () => checkCompareGroups(browser, comparegroups, [reports.fused, planned]),
     () => checkWalk(browser, reports.small, small),
     () => checkWindow(browser, reports.conv),

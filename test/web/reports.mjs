@@ -12,6 +12,13 @@ const kpuMapping = ({ m, n, k, panel }) => `mapping:
       - {at: fabric, sizes: {m: ${m}, n: ${n}, k: ${k}}, order: [m, n, k]}
 `;
 
+/** Four convolutions, each split over 24 cores of 64: 96 groups, and many engines that do nothing. */
+const mesh = () => {
+  const cores = Array.from({ length: 24 }, (_, c) => `t_${Math.floor(c / 8)}_${c % 8}`).join(", ");
+  const line = (_, g) => `  - {name: g${g}, split: {loop: oy, cores: [${cores}]}, ops: [l${g}], levels: [{at: l1}]}\n`;
+  return "groups:\n" + Array.from({ length: 4 }, line).join("");
+};
+
 const grouped = (name) => ["eval", example(`${name}/workload.yaml`), "-m", example(`${name}/machine.yaml`), `--mapping=${example(`${name}/mapping.yaml`)}`];
 
 const COMMANDS = {
@@ -21,6 +28,7 @@ const COMMANDS = {
   // found in groups: tensors that stay between them, halos that are kept
   planned: ["plan", example("13-fused-convolutions/workload.yaml"), "-m", example("13-fused-convolutions/machine.yaml")],
   resident: grouped("15-resident"),
+  mesh: ["eval", example("16-three-cores/workload.yaml"), "-m", example("machines/tensix-like.yaml"), "--mapping=mesh.yaml"],
   // 86 commands
   small: ["eval", "matmul:64x96x64,dtype=i8", "-m", "kpu", "--mapping=small.yaml"],
   // 1'024'000 commands; more points than are executed
@@ -46,6 +54,7 @@ const COMMANDS = {
 /** Writes the reports called `names`; by name: what lib.mjs' makeReport says of each. */
 export function makeReports(names = Object.keys(COMMANDS)) {
   writeFileSync(join(scratch, "small.yaml"), kpuMapping({ m: 32, n: 32, k: 32, panel: 4 }));
+  writeFileSync(join(scratch, "mesh.yaml"), mesh());
   writeFileSync(join(scratch, "million.yaml"), kpuMapping({ m: 32, n: 32, k: 64, panel: 16 }));
   return Object.fromEntries(names.map((name) => [name, makeReport(name, COMMANDS[name])]));
 }

@@ -31,10 +31,17 @@ function checkRows(shown, rows, what) {
   });
 }
 
+/** Presses the buttons below long tables until all rows are there. */
+const showAll = (page) =>
+  page.evaluate((tab) => {
+    for (let more; (more = document.querySelector(`${tab} tfoot button`)); ) more.click();
+  }, panel("Tables"));
+
 /** The tab of tables against plan.json beside the page: table by table, and that nothing is left out. */
 export async function checkTables(page, report) {
   const doc = lib.readJson(report.folder, "plan.json");
   await show(page, "Tables");
+  await showAll(page);
   for (const [i, op] of doc.ops.entries()) {
     const shown = await lib.readTables(page, `section[data-of="ops"][data-index="${i}"]`);
     const what = `${report.name}, ${op.name}`;

@@ -36,6 +36,8 @@ export function svg<K extends keyof SVGElementTagNameMap>(
 
 // ---- tables ----
 
+const MORE = 1000; // rows that a press of the button below a long table adds
+
 export interface Column<R> {
   key: string; // data-key of its cells
   title: string;
@@ -53,6 +55,8 @@ export interface TableOptions<R> {
   /** Numbers of the column that it is sorted by at first; -1: as given. */
   sort?: number;
   descending?: boolean;
+  /** Rows that are shown at first, as it is sorted; more of them when they are asked for. Missing: all. */
+  most?: number;
 }
 export interface Table<R> {
   element: HTMLTableElement;
@@ -64,7 +68,9 @@ export function liveTable<R>(columns: Column<R>[], options: TableOptions<R> = {}
   let rows: readonly R[] = [];
   let by = options.sort ?? -1;
   let down = options.descending ?? false;
+  let most = options.most ?? Infinity;
   const body = el("tbody");
+  const foot = el("tfoot");
   const heads = columns.map((column, i) => {
     const button = el("button", { type: "button", title: column.hint, onclick: () => sort(i) }, [column.title]);
     return el("th", { scope: "col", "data-key": column.key, "aria-sort": "none" }, [button]);
@@ -73,6 +79,7 @@ export function liveTable<R>(columns: Column<R>[], options: TableOptions<R> = {}
     options.caption && el("caption", {}, [options.caption]),
     el("thead", {}, [el("tr", {}, heads)]),
     body,
+    foot,
   ]);
   function sort(column: number) {
     down = by === column ? !down : isNumeric(columns[column], rows);
@@ -85,7 +92,13 @@ export function liveTable<R>(columns: Column<R>[], options: TableOptions<R> = {}
       head.setAttribute("aria-sort", i !== by ? "none" : down ? "descending" : "ascending");
       head.classList.toggle("number", numeric[i]);
     });
-    body.replaceChildren(...sorted(rows, columns[by], down).map((row) => tableRow(columns, numeric, row, options)));
+    const shown = sorted(rows, columns[by], down).slice(0, most);
+    body.replaceChildren(...shown.map((row) => tableRow(columns, numeric, row, options)));
+    foot.replaceChildren(...(rows.length > shown.length ? [moreRow(columns.length, rows.length - shown.length, showMore)] : []));
+  }
+  function showMore() {
+    most += MORE;
+    fill();
   }
   return {
     element,
@@ -94,6 +107,12 @@ export function liveTable<R>(columns: Column<R>[], options: TableOptions<R> = {}
       fill();
     },
   };
+}
+
+/** What stands behind the rows that are shown, over all columns: a button for the next ones. */
+function moreRow(columns: number, left: number, onclick: () => void): HTMLTableRowElement {
+  const text = left > MORE ? `${digits(MORE)} of ${digits(left)} more rows` : `${digits(left)} more rows`;
+  return el("tr", {}, [el("td", { colspan: columns }, [el("button", { type: "button", onclick }, [text])])]);
 }
 
 /** A table of rows that stay as they are. */

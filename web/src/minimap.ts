@@ -18,6 +18,7 @@ export class Minimap {
   constructor(
     private readonly app: App,
     private readonly mixes: TrackMix[],
+    private readonly tracks: number[], // that are drawn
   ) {
     this.canvas.setAttribute("role", "img");
     this.canvas.setAttribute("aria-label", "the whole run, and the part of it that is shown");
@@ -63,10 +64,10 @@ export class Minimap {
     const c = sizeCanvas(this.picture, width, HEIGHT);
     const painter = new Painter(this.app.trace!);
     painter.start(c, s);
-    const pitch = (HEIGHT - 4) / this.mixes.length;
-    this.mixes.forEach((mix, track) => {
-      const row = { track, y: Math.round(2 + track * pitch), height: Math.max(1, Math.round(pitch - (pitch > 4 ? 1 : 0))) };
-      painter.paint(row, mix);
+    const pitch = (HEIGHT - 4) / this.tracks.length;
+    this.tracks.forEach((track, i) => {
+      const row = { track, y: Math.round(2 + i * pitch), height: Math.max(1, Math.round(pitch - (pitch > 4 ? 1 : 0))) };
+      painter.paint(row, this.mixes[track]);
     });
   }
 

@@ -18,17 +18,21 @@ export function drawSelection(c: CanvasRenderingContext2D, s: TimeScale, trace: 
 }
 
 class Overlay {
+  private readonly place: Row[] = []; // by track; one without events may have none
+
   constructor(
     private readonly c: CanvasRenderingContext2D,
     private readonly s: TimeScale,
     private readonly trace: Trace,
     private readonly rows: Row[],
-  ) {}
+  ) {
+    for (const row of rows) this.place[row.track] = row;
+  }
 
   /** The chain that makes the run as long as it is: its events over all others, and a line from each to the next. */
   critical(path: Uint32Array): void {
     this.dim();
-    const reached = new Float64Array(this.rows.length).fill(-1);
+    const reached = new Float64Array(this.place.length).fill(-1);
     const { c, s } = this;
     const first = Math.max(0, firstFrom(path, this.trace.start, s.cycleOf(s.left), 0) - 1);
     const behind = firstFrom(path, this.trace.start, s.cycleOf(s.right), first);
@@ -64,7 +68,7 @@ class Overlay {
   /** The gap before an event, and what ended it. */
   gap({ path, links, event }: Selection): void {
     this.dim();
-    const reached = new Float64Array(this.rows.length).fill(-1);
+    const reached = new Float64Array(this.place.length).fill(-1);
     for (const e of path) this.bar(e, reached);
     this.curves(links);
     const row = this.rowOf(event);
@@ -78,14 +82,14 @@ class Overlay {
   /** The events of a path over all others, and curves from producers to consumers. */
   path({ path, links, event }: Selection): void {
     this.dim();
-    const reached = new Float64Array(this.rows.length).fill(-1);
+    const reached = new Float64Array(this.place.length).fill(-1);
     for (const e of path) this.bar(e, reached);
     this.curves(links);
     this.frame(event, theme().text, 2);
   }
 
   private rowOf(e: number): Row {
-    return this.rows[this.trace.kindOf(e).track];
+    return this.place[this.trace.kindOf(e).track];
   }
   /** Pixels of an event, at least two; may lie outside. */
   private spanOf(e: number): [number, number] {

@@ -22,6 +22,7 @@ const ROW_APART = TAIL + 2; // pixels
 const LOWEST_ROW = 9;
 const HIGHEST_ROW = 80;
 const AROUND_ROWS = 330; // pixels of the window that the head, the strip, the legend and the details take
+const FEW_IDLE = 4; // tracks without events that have rows all the same
 
 interface Spent {
   track: string;
@@ -41,6 +42,10 @@ class Gantt implements View {
   private readonly legend = el("ul", { class: "legend", "aria-label": "legend" });
   private readonly summary = el("summary");
   private readonly drawing = el("div", { class: "drawing" });
+  /** Tracks without events: where there are many, one line stands for all of them until it is opened. */
+  private readonly idle: ReadonlySet<number>;
+  private readonly idleButton = el("button", { type: "button", class: "folded", onclick: () => this.showIdle(this.foldsIdle) });
+  private foldsIdle: boolean;
   private readonly input: HTMLInputElement;
   private readonly minimap: Minimap;
   private readonly painter: Painter;
@@ -60,15 +65,19 @@ class Gantt implements View {
     this.trace = app.trace!;
     this.turns = turnsOf(this.trace.head);
     this.mixes = this.trace.tracks.map((_, t) => new TrackMix(this.trace, t));
+    this.idle = idleTracks(this.trace);
+    this.foldsIdle = this.idle.size > FEW_IDLE && this.idle.size < this.mixes.length;
     this.painter = new Painter(this.trace);
     this.sheet = new Sheet("timeline: a row per engine, time to the right", app);
-    this.minimap = new Minimap(app, this.mixes);
+    this.minimap = new Minimap(app, this.mixes, this.tracksShown());
     this.input = this.searchField();
     this.table = this.windowTable();
     const toggle = () => app.selection.showCritical(!app.selection.critical);
     const name = "the chain of events that makes the run as long as it is (key c)";
     this.criticalButton = el("button", { type: "button", title: name, "aria-pressed": "false", onclick: toggle }, ["Critical path"]);
     this.drawing.append(this.minimap.canvas, this.sheet.element);
+    if (this.foldsIdle) this.drawing.append(this.idleButton);
+    this.nameIdle();
     if (!this.trace.head.complete) host.append(this.shortened());
     host.append(
       this.controls(),
@@ -128,6 +137,23 @@ class Gantt implements View {
     const { n, instructions, end } = this.trace.head;
     const text = `The plan is too long to be drawn as a whole: the first ${digits(n)} of its ${digits(instructions)} events are here, up to cycle ${digits(end)}.`;
     return el("p", { class: "message", role: "note" }, [text]);
+  }
+
+  /** Tracks that have a row. */
+  private tracksShown(): number[] {
+    return this.trace.tracks.flatMap((_, track) => (this.foldsIdle && this.idle.has(track) ? [] : [track]));
+  }
+
+  private showIdle(shown: boolean) {
+    this.foldsIdle = !shown;
+    this.nameIdle();
+    this.fillTable();
+    this.app.redraw();
+  }
+
+  private nameIdle() {
+    this.idleButton.setAttribute("aria-expanded", String(!this.foldsIdle));
+    this.idleButton.textContent = `${this.foldsIdle ? "▸" : "▾"} ${idleText(this.trace, this.idle)}`;
   }
 
   private example(): string {
@@ -240,7 +266,7 @@ class Gantt implements View {
     const height = last ? last.y + last.height + TAIL + 4 : top;
     const s = timeScale(axis, width);
     this.minimap.draw(width);
-    const picture = this.sheet.picture(width, height, axis.cursors);
+    const picture = this.sheet.picture(width, height, [...axis.cursors, this.foldsIdle]);
     if (picture) this.drawPicture(picture.c, s, width, height);
     const { event, gap, critical, found, text } = selection;
     const chosen = event >= 0 || found.length || critical ? [event, gap, critical !== null, text].join() : "";
@@ -265,11 +291,12 @@ class Gantt implements View {
 
   /** Rows share the height that the window has for them; returns where the first begins. */
   private layOut(): number {
-    const n = this.trace.tracks.length;
+    const tracks = this.tracksShown();
+    const n = tracks.length;
     const room = (window.innerHeight - AROUND_ROWS) / Math.max(1, n) - ROW_APART;
     const height = Math.round(Math.min(HIGHEST_ROW, Math.max(n > 24 ? LOWEST_ROW : 2 * LOWEST_ROW, room)));
     const top = RULER_HEIGHT + (this.turns.length ? OPERATORS : 0);
-    this.rows = Array.from({ length: n }, (_, track) => ({ track, y: top + track * (height + ROW_APART), height }));
+    this.rows = tracks.map((track, i) => ({ track, y: top + i * (height + ROW_APART), height }));
     return top;
   }
 
@@ -377,8 +404,8 @@ class Gantt implements View {
   }
 
   private spentIn(from: number, to: number): Spent[] {
-    return this.mixes.map((mix, t) => {
-      const { busy, waits } = mix.spent(from, to);
+    return this.tracksShown().map((t) => {
+      const { busy, waits } = this.mixes[t].spent(from, to);
       return { track: this.trace.head.tracks[t].name, busy, waits, share: busy / (to - from) };
     });
   }
@@ -392,6 +419,18 @@ class Gantt implements View {
     this.table.element.dataset.to = String(to);
     this.table.update(this.spentIn(from, to));
   }
+}
+
+function idleTracks({ tracks }: Trace): Set<number> {
+  return new Set(tracks.flatMap(({ events }, track) => (events.length ? [] : [track])));
+}
+
+/** "78 more engines do nothing: 70 that move, 8 that compute". */
+function idleText({ head }: Trace, idle: ReadonlySet<number>): string {
+  const kinds = [...idle].map((track) => head.engines[head.tracks[track].engine]?.kind);
+  const counted = ["moves", "computes", "adds"].map((kind) => ({ does: kind.slice(0, -1), n: kinds.filter((k) => k === kind).length }));
+  const parts = counted.filter(({ n }) => n > 0).map(({ does, n }) => `${digits(n)} that ${does}`);
+  return `${digits(idle.size)} more engines do nothing: ${parts.join(", ")}`;
 }
 
 /** Touches the element only when something changes, which spares the browser a layout. */

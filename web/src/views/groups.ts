@@ -324,9 +324,10 @@ function splitCard(doc: PlanDoc): HTMLElement[] {
 }
 
 const MOST_OPEN = 40; // rows of a table that is not folded at first
+const MOST_ROWS = 200; // that are there at first
 
-function card(title: string, content: HTMLTableElement): HTMLElement {
-  const rows = content.tBodies[0].rows.length;
+/** `rows`: of the table, those included that are not there at first. */
+function card(title: string, content: HTMLTableElement, rows = content.tBodies[0].rows.length): HTMLElement {
   const body = el("div", { class: "scroll" }, [content]);
   const shown = rows > MOST_OPEN ? el("details", {}, [el("summary", {}, [`${digits(rows)} rows`]), body]) : body;
   return el("div", { class: "card" }, [el("h2", {}, [title]), shown]);
@@ -338,6 +339,7 @@ export const groups: MakeView = (host, app) => {
   const used = doc.memories!.filter((m) => m.slots > 0);
   const fused = doc.groups!.filter((g) => g.operators.length > 1);
   const gained = doc.groups!.some((g) => g.ends || (g.layers_cycles ?? null) !== null) ? doc.groups! : [];
+  const spans = rowsOf(doc);
   const losses = doc.losses ? lossesFigure("Where the time goes", doc.losses, clockOf(app.plan)) : null;
   const memories = memoryLivesCard(doc);
   host.append(
@@ -345,17 +347,17 @@ export const groups: MakeView = (host, app) => {
     ...(losses ? [losses.card] : []),
     el("div", { class: "card" }, [el("h2", {}, ["What would help"]), ...remedyParts(app.plan, doc.group_search?.measure ?? "latency", !!doc.group_search)]),
     ...splitCard(doc),
-    card("Groups", table(groupColumns(doc.summary.cycles), rowsOf(doc), { name: "group-spans" })),
-    ...(fused.length ? [card("Fusion", table(fusionColumns(doc), fused, { name: "fusion" }))] : []),
-    ...(gained.length ? [card("Layer by layer", table(gainColumns(), gained, { name: "group-gains" }))] : []),
-    card("Engines", table(engineColumns(doc), inUseFirst(doc.engines!), { name: "engine-use" })),
+    card("Groups", table(groupColumns(doc.summary.cycles), spans, { name: "group-spans", most: MOST_ROWS }), spans.length),
+    ...(fused.length ? [card("Fusion", table(fusionColumns(doc), fused, { name: "fusion", most: MOST_ROWS }), fused.length)] : []),
+    ...(gained.length ? [card("Layer by layer", table(gainColumns(), gained, { name: "group-gains", most: MOST_ROWS }), gained.length)] : []),
+    card("Engines", table(engineColumns(doc), inUseFirst(doc.engines!), { name: "engine-use", most: MOST_ROWS }), doc.engines!.length),
   );
   if (doc.ports?.length) host.append(card("Ports", table(portColumns(doc), doc.ports, { name: "port-use" })));
   if (doc.port_traffic?.length) host.append(card("What passes which port", table(trafficColumns(doc), doc.port_traffic, { name: "port-traffic" })));
   host.append(
     card("Memories", table(memoryColumns(doc), used, { name: "memory-use" })),
     ...(memories ? [memories.card] : []),
-    card("What is held where", table(holdColumns(doc), doc.holds!, { name: "hold-use" })),
+    card("What is held where", table(holdColumns(doc), doc.holds!, { name: "hold-use", most: MOST_ROWS }), doc.holds!.length),
   );
   let drawn = 0; // width of the waterfall
   let mapped = 0; // and of the memories

@@ -4,6 +4,9 @@
 // - a list of objects is a table with a row for each, in the document's order; fields of their objects are named with
 //   dots, data-key="tiles.m.count"
 // - entries that have lists themselves, as operators do, are sections: <section data-op="fc1">
+// - in an object of many fields, those that follow each other with the same value are one, data-key="alone_cycles.t_0_0 to
+//   t_7_7, each of 64": what each of many equal cores takes
+// - of many sections, and of long tables, there are some at first and the others when they are asked for
 // - where a name is taken already, that of its parent comes before it: data-table="async.engines"
 //
 // data-value is the exact value: a string as it is, a list as JSON, and nothing where the document says null.
@@ -17,6 +20,8 @@ type Fields = { [key: string]: Value };
 type Taken = Set<string>;
 
 const LONG = 20; // rows; longer tables are folded
+const MOST_FIELDS = 3 * LONG; // of a record that is not folded
+const MOST = 200; // rows of a table that are there at first
 const LEFT_OUT = new Set(["rows"]); // events: the timeline has them
 const HINTS: Record<string, string> = {
   active_cycles: "cycles in which it has something under way",
@@ -60,9 +65,21 @@ function hasRows(fields: Fields): boolean {
 
 /** Fields of fields get a dot: [["tiles.m.count", 4], ..]. */
 function flatten(fields: Fields, before = ""): [string, Value][] {
-  return Object.entries(fields).flatMap(([key, value]) =>
+  return together(Object.entries(fields)).flatMap(([key, value]) =>
     isFields(value) ? flatten(value, `${before}${key}.`) : [[before + key, value] as [string, Value]],
   );
+}
+
+/** Of many fields, neighbours of equal value as one. */
+function together(fields: [string, Value][]): [string, Value][] {
+  if (fields.length <= LONG) return fields;
+  const runs: { first: string; last: string; n: number; value: Value }[] = [];
+  for (const [key, value] of fields) {
+    const run = runs[runs.length - 1];
+    if (run && !isFields(value) && exact(run.value) === exact(value)) Object.assign(run, { last: key, n: run.n + 1 });
+    else runs.push({ first: key, last: key, n: 1, value });
+  }
+  return runs.map(({ first, last, n, value }) => [n > 1 ? `${first} to ${last}, each of ${n}` : first, value]);
 }
 
 /** What is sorted by and stands in data-value. */
@@ -130,8 +147,15 @@ const WORDS: Record<string, string> = {
 };
 const COUNTED: Record<string, string> = { count: "tiles", largest: "largest tile" };
 
+/** "alone_cycles.t_0_0 to t_7_7, each of 64": names stay as they are. */
+function runWords(key: string, dot: number): string {
+  return dot < 0 ? key : `${words(key.slice(0, dot))}: ${key.slice(dot + 1)}`;
+}
+
 /** "tiles.m.count" is "tiles of m", "buffers.ifm" "buffers of ifm". */
 function words(key: string): string {
+  const run = / to .*, each of /.exec(key);
+  if (run) return runWords(key, key.lastIndexOf(".", run.index));
   const parts = key.split(".");
   if (parts[0] === "tiles" && parts.length === 3) return `${COUNTED[parts[2]] ?? parts[2]} of ${parts[1]}`;
   if (parts[0] === "buffers" && parts.length === 2) return `buffers of ${parts[1]}`;
@@ -164,7 +188,8 @@ function recordTable(name: string, fields: [string, Value][]): HTMLElement {
     return el("tr", {}, [title, el("td", cell, [shownAs(key, value)])]);
   });
   const caption = el("caption", {}, [words(name)]);
-  return el("table", { "data-table": name, class: "record" }, [caption, el("tbody", {}, rows)]);
+  const made = el("table", { "data-table": name, class: "record" }, [caption, el("tbody", {}, rows)]);
+  return rows.length > MOST_FIELDS ? folded(`${words(name)}: ${digits(rows.length)} values`, made) : made;
 }
 
 function rowsTable(name: string, rows: Fields[]): HTMLElement {
@@ -177,7 +202,7 @@ function rowsTable(name: string, rows: Fields[]): HTMLElement {
     value: (row) => exact(row.get(key)),
     show: (row) => shownAs(key, row.get(key)),
   }));
-  const made = el("div", { class: "scroll" }, [table(columns, flat, { name, caption: words(name) })]);
+  const made = el("div", { class: "scroll" }, [table(columns, flat, { name, caption: words(name), most: MOST })]);
   return rows.length > LONG ? folded(`${words(name)}: ${digits(rows.length)} rows`, made) : made;
 }
 
@@ -208,13 +233,31 @@ function showObject(host: HTMLElement, name: string, fields: Fields, taken: Take
 
 function showList(host: HTMLElement, name: string, rows: Fields[], taken: Taken) {
   if (!rows.some(hasRows)) return host.append(rowsTable(name, rows));
-  rows.forEach((row, i) => {
-    const title = String(row.name ?? row.memory ?? i);
-    const section = el("section", { "data-of": name, "data-index": i, "data-op": name === "ops" && title });
-    showFields(section, name, row, new Set());
-    const head = el("summary", {}, [partTitle(name, title, row)]);
-    host.append(el("details", { class: "part", open: i === 0 }, [head, section]));
-  });
+  if (rows.length <= LONG) return rows.forEach((row, i) => host.append(part(name, row, i)));
+  const pages = Array.from({ length: Math.ceil(rows.length / LONG) }, (_, p) => page(name, rows, p * LONG));
+  host.append(folded(`${words(name)}: ${digits(rows.length)}`, ...pages));
+}
+
+/** An entry that has lists itself. */
+function part(name: string, row: Fields, i: number): HTMLElement {
+  const title = titleOf(row, i);
+  const section = el("section", { "data-of": name, "data-index": i, "data-op": name === "ops" && title });
+  showFields(section, name, row, new Set());
+  const head = el("summary", {}, [partTitle(name, title, row)]);
+  return el("details", { class: "part", open: i === 0 }, [head, section]);
+}
+
+/** Some of many such entries, which are made when they are asked for: of a thousand groups nobody reads all. */
+function page(name: string, rows: Fields[], first: number): HTMLElement {
+  const some = rows.slice(first, first + LONG);
+  const ends = [titleOf(some[0], first), titleOf(some[some.length - 1], first + some.length - 1)];
+  const made = folded(`${digits(first + 1)} to ${digits(first + some.length)}: ${ends.join(" .. ")}`);
+  made.addEventListener("toggle", () => made.append(...some.map((row, i) => part(name, row, first + i))), { once: true });
+  return made;
+}
+
+function titleOf(row: Fields, i: number): string {
+  return String(row.name ?? row.memory ?? i);
 }
 
 function partTitle(name: string, title: string, row: Fields): string {
