@@ -33,9 +33,10 @@ typedef struct credits {
     bool has_full; /* what was tried first, and whether it did not fit */
     int32_t full[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
     bool full_refused;
-    bool refused;     /* what was tried last did not fit */
-    tw_outcome least; /* whatever the buffers           */
-    int64_t busiest;  /* cycles that the busiest engine takes, at least; 0: not known */
+    int32_t flow[TW_MAX_MEMORIES * TW_MAX_OPERANDS]; /* what is under way; 0: not known                  */
+    bool refused;                                    /* what was tried last did not fit */
+    tw_outcome least;                                /* whatever the buffers           */
+    int64_t busiest; /* cycles that the busiest engine takes, at least; 0: not known */
 } credits;
 
 typedef struct span {
@@ -367,7 +368,23 @@ static tw_status try_flow(credits *c, const span *r)
         grow(c, &guess, TW_MAX_CREDITS, &fitting);
         memcpy(count, fitting.hi, sizeof count);
     }
+    memcpy(c->flow, count, sizeof count);
     return try_first(c, count);
+}
+
+/* What the results leave of each memory goes to the inputs: they come ahead of phases in which more comes than is executed, the more the more room
+ * they have, while results only have to leave. */
+static tw_status try_ahead(credits *c, const span *r)
+{
+    span inputs = *r, full;
+    for (int i = 0; i < c->n_pools; i++) {
+        if (c->flow[i] == 0) return TW_OK;
+        inputs.lo[i] = c->flow[i];
+        if (c->pool[i].operand == tw_op_output(c->leaf->space->op)) inputs.hi[i] = c->flow[i];
+    }
+    if (overflows(c, &inputs, false)) return TW_OK;
+    grow(c, &inputs, TW_MAX_CREDITS, &full);
+    return try_counts(c, full.hi);
 }
 
 /* More and more buffers, as long as that helps: programs with many take longer to simulate. */
@@ -395,12 +412,13 @@ static int widest(const credits *c, const span *r)
     return best;
 }
 
-/* By construction: what is under way, and more and more. */
+/* By construction: what is under way, and more for inputs; more and more of all where neither fits, or somebody has time. */
 static tw_status try_some(credits *c, const span *r)
 {
     if (widest(c, r) < 0) return TW_OK;
     TW_TRY(try_flow(c, r));
-    return try_full(c, r);
+    TW_TRY(try_ahead(c, r));
+    return c->leaf->quick && c->leaf->n_found > 0 ? TW_OK : try_full(c, r);
 }
 
 static tw_status search_span(credits *c, const span *r);

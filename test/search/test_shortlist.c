@@ -134,6 +134,13 @@ TEST(windows_that_slide_have_tiles_of_divided_loops_where_movers_are_the_limit)
     CHECK(result_of("dwconv:144x56x56,kernel=3,pad=1", &as_layer).best < 28900);  /* 29'760 */
 }
 
+/* Tiles of 48 channels and 3, 2 and 2 of 7 rows: weights of the short ones come ahead as far as there is room. Buffers in proportion left a third of the
+ * memory to results, one of which is enough. */
+TEST(what_results_leave_of_a_memory_goes_to_inputs)
+{
+    CHECK(result_of("conv:512x7x7,out=512,kernel=3,pad=1", &as_layer).best < 505000); /* 512'015 before */
+}
+
 TEST(patience_ends_a_search_that_finds_nothing_better)
 {
     static const char spec[] = "conv:16x24x80,out=16,kernel=3,pad=1,dtype=f32";
