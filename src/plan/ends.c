@@ -114,6 +114,14 @@ static int find_other(const ends *e, int first, int end, int *tensor)
     return -1;
 }
 
+/* What would stay inside and is an output of the model; -1: nothing is. */
+static int find_handed(const ends *e, int first, int end)
+{
+    for (int i = first; i < end - 1; i++)
+        if (e->plan->model->tensor[tw_op_makes(op_of(e, i))].is_output) return tw_op_makes(op_of(e, i));
+    return -1;
+}
+
 /* The least doubling of the memories with which both fit. */
 static tw_status find_memory(ends *e, int first, int n, const tw_segment_frame *frame, tw_group_end *out)
 {
@@ -164,7 +172,11 @@ static tw_status find_end(ends *e, int g, tw_group_end *out)
     int other = find_other(e, first, end, &tensor);
     out->kind = TW_ENDS_SHARED;
     if (other >= 0) out->op = op_of(e, other)->name, out->tensor = e->plan->model->tensor[tensor].name;
-    return other >= 0 ? TW_OK : weigh(e, first, second, end, out);
+    if (other >= 0) return TW_OK;
+    out->kind = TW_ENDS_OUTPUT;
+    tensor = find_handed(e, first, end);
+    if (tensor >= 0) out->tensor = e->plan->model->tensor[tensor].name;
+    return tensor >= 0 ? TW_OK : weigh(e, first, second, end, out);
 }
 
 tw_status tw_group_ends_find(const tw_plan *plan, const tw_work *work, const tw_group_end **out)
@@ -215,6 +227,8 @@ const char *tw_group_end_text(const tw_plan *plan, const tw_group_end *end, tw_a
     case TW_ENDS_SHAPE: return tw_arena_printf(arena, "the next group sees %s in another shape", end->tensor);
     case TW_ENDS_SHARED:
         return tw_arena_printf(arena, "%s, outside of it and the next group, reads %s", end->op, end->tensor);
+    case TW_ENDS_OUTPUT:
+        return tw_arena_printf(arena, "%s, which would stay inside, is an output of the workload", end->tensor);
     case TW_ENDS_MANY:
         return tw_arena_printf(arena, "with the next group it would have more than %d operators", TW_MAX_GROUP_OPS);
     case TW_ENDS_ENGINES: return "it and the next group cannot run tile by tile on the engines of one core";

@@ -1,6 +1,6 @@
 /* src/plan/ends.h - why does a group end where it ends? What is in the way of joining it with the next one:
  *
- *     a structure       its last steps and the next group share nothing, or see a tensor in different shapes; others read what would stay inside;
+ *     a structure       its last steps and the next group share nothing, or see a tensor in different shapes; others read what would stay inside, or it is an output;
  *                       a group would have too many operators, or no engines of one core
  *     memory            no tiling of both together fits; tried with memories of twice, four times, .. the size
  *     cost              one fits, and its closed form is what it is: shown beside that of both groups by themselves
@@ -16,6 +16,7 @@ typedef enum tw_end_kind {
     TW_ENDS_UNRELATED, /* the next group reads nothing that it makes                                    */
     TW_ENDS_SHAPE,     /* the next group sees `tensor` in another shape                                 */
     TW_ENDS_SHARED,    /* `op`, behind both, reads `tensor`, too                                        */
+    TW_ENDS_OUTPUT,    /* `tensor`, which would stay inside, is an output of the model                  */
     TW_ENDS_MANY,      /* too many operators                                                            */
     TW_ENDS_ENGINES,   /* no way to run both together                                                   */
     TW_ENDS_MEMORY,    /* memory `memory` of `has` units is too small, one of `fits` is not; 0: none is */

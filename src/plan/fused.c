@@ -81,6 +81,14 @@ static const tw_op *find_outside(const tw_model *model, const tw_group_map *grou
     return NULL;
 }
 
+/* What the group would keep inside and the model hands over; -1: nothing. */
+static int find_handed(const tw_model *model, const tw_group_map *group)
+{
+    for (int i = group->op[0].op; i < group->op[0].op + group->n_ops - 1; i++)
+        if (model->tensor[tw_op_makes(&model->op[i])].is_output) return tw_op_makes(&model->op[i]);
+    return -1;
+}
+
 static tw_status refuse_open(const tw_model *model, const tw_group_map *group, tw_diag *diag)
 {
     int tensor;
@@ -90,6 +98,12 @@ static tw_status refuse_open(const tw_model *model, const tw_group_map *group, t
         return tw_diag_infeasible(diag, group->loc,
                                   "'%s' to '%s' are not searched as one group: '%s', outside, reads '%s'", from, to,
                                   outside->name, model->tensor[tensor].name);
+    tensor = find_handed(model, group);
+    if (tensor >= 0)
+        return tw_diag_infeasible(diag, group->loc,
+                                  "'%s' to '%s' are not searched as one group: '%s', which would stay inside, is "
+                                  "an output of the workload",
+                                  from, to, model->tensor[tensor].name);
     return tw_diag_infeasible(diag, group->loc, "no tiling was found with which '%s' to '%s' fit as one group",
                               from, to);
 }

@@ -258,6 +258,9 @@ expect 1 eval shared.yaml -m two.yaml --mapping=map.yaml
 says err.txt "'t' is read outside of the group, too, and group 'p' does not make"
 # So is what is made and read inside, and an output of the workload besides.
 sed "s/^ops:/tensors:\n  - {name: u, dtype: f32, shape: [2, 9, 7], output: true}\nops:/; /name: c,/d" shared.yaml >handed.yaml
+printf 'groups: [{ops: [b, d]}]\n' >map.yaml
+expect 1 plan handed.yaml -m two.yaml --mapping=map.yaml --budget=3000
+says err.txt "'b' to 'd' are not searched as one group: 'u', which would stay inside, is an output of the workload"
 printf 'groups: [{name: p, ops: [a, b, d], levels: [{at: l1, sizes: {oy: 2}}]}]\n' >map.yaml
 expect 0 eval handed.yaml -m two.yaml --mapping=map.yaml --json; says out.txt '"elements": 252'
 total=$(total out.txt engines store_units)
