@@ -323,8 +323,8 @@ static bool grow_pool(const credits *c, const span *r, int i, int64_t more, int6
     return false;
 }
 
-/* Up to `most` buffers more than needed for each pool, as far as they fit, all growing together, and then each by what is left; whether any
- * more would fit. */
+/* Up to `most` buffers more than needed for each pool, as far as they fit, all growing together, and then windows that slide by what is
+ * left: a piece less and each sweep waits. Whether any more would fit. */
 static bool grow(const credits *c, const span *r, int64_t most, span *full)
 {
     bool grows = true, more_fit = false, ignored;
@@ -336,7 +336,7 @@ static bool grow(const credits *c, const span *r, int64_t most, span *full)
             grows |= grow_pool(c, r, i, tw_min(step, tw_max(1, full->hi[i])), most, full, &more_fit);
     }
     for (int i = 0; i < c->n_pools; i++)
-        for (int64_t more = full->hi[i] / 2; more > 0; more /= 2)
+        for (int64_t more = c->pool[i].ahead > 0 ? full->hi[i] / 2 : 0; more > 0; more /= 2)
             grow_pool(c, r, i, tw_min(more, r->lo[i] + most - full->hi[i]), most, full, &ignored);
     return more_fit;
 }
