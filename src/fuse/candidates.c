@@ -11,7 +11,7 @@ struct tw_candidates {
     tw_arena *arena;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    tw_part_tilings *bucket[BUCKETS];
+    tw_kept_tilings *bucket[BUCKETS];
 };
 
 tw_status tw_candidates_new(tw_candidates **out)
@@ -45,7 +45,7 @@ static bool is_like(const tw_candidate_key *a, const tw_candidate_key *b)
     return like;
 }
 
-static tw_part_tilings **bucket_of(tw_candidates *all, const tw_candidate_key *key)
+static tw_kept_tilings **bucket_of(tw_candidates *all, const tw_candidate_key *key)
 {
     uint64_t hash = (uint64_t)key->kind * 31 + (uint64_t)key->segment;
     for (int l = 0; l < TW_CANDIDATE_LOOPS; l++) {
@@ -56,8 +56,8 @@ static tw_part_tilings **bucket_of(tw_candidates *all, const tw_candidate_key *k
 }
 
 /* A new entry at the front of its bucket. */
-static tw_status add(tw_candidates *all, const tw_candidate_key *key, tw_part_tilings **bucket,
-                     tw_part_tilings **out)
+static tw_status add(tw_candidates *all, const tw_candidate_key *key, tw_kept_tilings **bucket,
+                     tw_kept_tilings **out)
 {
     TW_ALLOC(all->arena, *out, 1);
     (*out)->key = *key;
@@ -66,11 +66,11 @@ static tw_status add(tw_candidates *all, const tw_candidate_key *key, tw_part_ti
     return TW_OK;
 }
 
-tw_status tw_candidates_of(tw_candidates *all, const tw_candidate_key *key, tw_part_tilings **out, bool *mine)
+tw_status tw_candidates_of(tw_candidates *all, const tw_candidate_key *key, tw_kept_tilings **out, bool *mine)
 {
     tw_status status = TW_OK;
     pthread_mutex_lock(&all->mutex);
-    tw_part_tilings *is, **bucket = bucket_of(all, key);
+    tw_kept_tilings *is, **bucket = bucket_of(all, key);
     for (is = *bucket; is && !is_like(&is->key, key);) is = is->next;
     *mine = !is;
     if (!is) status = add(all, key, bucket, &is);
@@ -80,7 +80,7 @@ tw_status tw_candidates_of(tw_candidates *all, const tw_candidate_key *key, tw_p
     return status;
 }
 
-void tw_candidates_tell(tw_candidates *all, tw_part_tilings *is)
+void tw_candidates_tell(tw_candidates *all, tw_kept_tilings *is)
 {
     pthread_mutex_lock(&all->mutex);
     is->found = true;

@@ -13,20 +13,20 @@ typedef struct tw_candidate_key {
     int64_t len[TW_CANDIDATE_LOOPS];
 } tw_candidate_key;
 
-typedef struct tw_part_tilings {
-    struct tw_part_tilings *next;
+typedef struct tw_kept_tilings {
+    struct tw_kept_tilings *next;
     tw_candidate_key key;
     bool found;
     tw_status status; /* of looking for them */
     int n;
     tw_group_map group[TW_MOST_CANDIDATES];
-} tw_part_tilings;
+} tw_kept_tilings;
 
 typedef struct tw_candidates tw_candidates;
 TW_NODISCARD tw_status tw_candidates_new(tw_candidates **out);
 void tw_candidates_free(tw_candidates *all); /* NULL: nothing */
 /* Those of the key. `mine`: nobody looked for them before, and the caller fills in `status`, `n` and `group`, then tells the others. */
-TW_NODISCARD tw_status tw_candidates_of(tw_candidates *all, const tw_candidate_key *key, tw_part_tilings **out,
+TW_NODISCARD tw_status tw_candidates_of(tw_candidates *all, const tw_candidate_key *key, tw_kept_tilings **out,
                                         bool *mine);
-void tw_candidates_tell(tw_candidates *all, tw_part_tilings *is);
+void tw_candidates_tell(tw_candidates *all, tw_kept_tilings *is);
 #endif

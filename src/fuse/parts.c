@@ -259,7 +259,7 @@ tw_status tw_part_tilings(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hun
 }
 
 /* The best tilings of such parts as groups. */
-static tw_status list_groups(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, tw_part_tilings *out)
+static tw_status list_groups(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, tw_kept_tilings *out)
 {
     tw_drive *drive;
     int last = s->segment.n - 1;
@@ -277,10 +277,10 @@ static tw_status list_groups(tw_cores_hunt *h, const tw_hunt_split *s, const tw_
 
 /* The same, unless a part like it had them before. */
 static tw_status find_groups(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hunt_part *p, const tw_tiled *key,
-                             const tw_part_tilings **out)
+                             const tw_kept_tilings **out)
 {
     tw_candidate_key own = {.kind = key->kind, .segment = key->segment};
-    tw_part_tilings *is;
+    tw_kept_tilings *is;
     bool mine;
     memcpy(own.loop, key->loop, sizeof own.loop);
     memcpy(own.len, key->len, sizeof own.len);
@@ -295,7 +295,7 @@ static tw_status find_groups(tw_cores_hunt *h, const tw_hunt_split *s, const tw_
 
 static tw_status tile_segment(tw_cores_hunt *h, const tw_hunt_split *s, tw_hunt_part *p, const tw_tiled *key)
 {
-    const tw_part_tilings *tilings;
+    const tw_kept_tilings *tilings;
     TW_TRY(find_groups(h, s, p, key, &tilings));
     for (int i = 0; i < tilings->n; i++) TW_TRY(try_part(h, s, &tilings->group[i], p));
     return try_whole(h, s, p);
