@@ -98,6 +98,18 @@ back = re.findall(r'<path d="M([\d.]+) [\d.]+h([\d.]+)v[\d.]+h-[\d.]+z" fill="#f
 right = max(float(x) + float(w) for x, w in back)
 assert shares and right > 0 and all(x - 5.7 * len(t) > right for x, t in shares), (shares, right)
 END
+# 24 cores of 64 work: all rows but the last are engines that do, and of their memories the first sixteen are drawn.
+cores=$(for r in 0 1 2; do for c in 0 1 2 3 4 5 6 7; do printf 't_%d_%d, ' $r $c; done; done)
+{
+    echo groups:
+    for g in 0 1 2 3; do echo "  - {split: {loop: oy, cores: [${cores%, }]}, ops: [l$g], levels: [{at: l1}]}"; done
+} >mesh.yaml
+mesh=("$three"/workload.yaml -m "$source"/examples/machines/tensix-like.yaml --mapping mesh.yaml --no-verify)
+expect 0 eval "${mesh[@]}" --plot=gantt -o mesh.svg
+says mesh.svg ">t_0_0.dma<"; says mesh.svg ">t_2_3.dma<"; says mesh.svg ">9 others<"; says mesh.svg ">368 engines without work<"
+lacks mesh.svg "vector<"; lacks mesh.svg ".noc_"
+expect 0 eval "${mesh[@]}" --plot=buffers -o mesh-buffers.svg
+says mesh-buffers.svg "t_1_7.l1"; lacks mesh-buffers.svg "t_2_0.l1"; says mesh-buffers.svg ">8 more memories<"
 # Where a bar leaves no room beside it (waits of more than half of the time do), its number stands in it, and can be read.
 expect 0 plan "$source"/test/networks/blaze.onnx -m "$source"/test/networks/slow-dram.yaml --budget=20000 --plot=losses -o waits.svg
 grep -qE 'text-anchor="middle" fill="#1b1f24">[0-9]+.[0-9]+.[0-9]+, [5-9][0-9]%<' waits.svg || fail "the longest wait has no number that can be read"

@@ -52,6 +52,12 @@ int64_t tw_joint_idle(const tw_plan *plan, int engine)
     return plan->sum.cycles * units - use->busy_cycles - use->wait_data - use->wait_credit - use->wait_port;
 }
 
+bool tw_joint_does_nothing(const tw_plan *plan, int engine)
+{
+    const tw_engine_use *use = &plan->joint->timeline.engine[engine];
+    return use->ops + use->loads + use->stores == 0;
+}
+
 int64_t tw_joint_compute_energy(const tw_plan *plan, int engine)
 {
     const tw_joint *program = plan->joint->program;

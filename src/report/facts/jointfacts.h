@@ -19,6 +19,8 @@ int tw_joint_most_critical(const tw_plan *plan);
 int64_t tw_joint_port_path(const tw_plan *plan);
 /* Cycles that an engine's units neither work nor wait. */
 int64_t tw_joint_idle(const tw_plan *plan, int engine);
+/* Whether the engine runs and moves nothing. */
+bool tw_joint_does_nothing(const tw_plan *plan, int engine);
 /* Femtojoules of what engine e computes. */
 int64_t tw_joint_compute_energy(const tw_plan *plan, int engine);
 

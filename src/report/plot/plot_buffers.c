@@ -3,7 +3,7 @@
  * A buffer is a strip (plot_strip.h): residencies with their tile, hatched until they have arrived. Where an operator has
  * very many buffers in a memory, those behind each other are one strip, filled as far as they are.
  *
- * A plan of groups has the memories of all cores; buffers that share addresses are drawn where they are, each as long as it lives. */
+ * A plan of groups has the memories of all cores, of many the first ones; buffers that share addresses are drawn where they are, each as long as it lives. */
 #include "plan/links.h"
 #include "report/facts/hardware.h"
 #include "report/plot/plot_strip.h"
@@ -20,7 +20,7 @@ enum {
     HEAD = TW_PLOT_LINE + 6,
     MOST_STRIPS = 80 /* of an operator in a memory */,
     MOST_OF_GROUPS = 1000,
-    MOST_PANELS = 64
+    MOST_PANELS = 16
 };
 
 typedef struct held { /* what lies in a buffer now */
@@ -45,6 +45,7 @@ typedef struct buffers {
     held *held;
     bool shown;     /* the operator at hand */
     tw_instr instr; /* of an event that is made up for its label */
+    int n_more;     /* memories that have no panel */
 } buffers;
 
 /* ---- strips ---- */
@@ -285,14 +286,17 @@ static int list_legend(const buffers *b, tw_legend_item *item)
     }
     int n = tw_legend_of_kinds(b->plot, kinds, item);
     item[n++] = (tw_legend_item){-1, "hatched: reserved, not yet there"};
+    if (b->n_more > 0)
+        item[n++] = (tw_legend_item){-1, tw_arena_printf(b->plot->arena, "%d more memories", b->n_more)};
     return n;
 }
 
 static tw_status draw(buffers *b, panel *p, int n_panels, double left)
 {
     tw_plot *plot = b->plot;
-    tw_legend_item item[TW_N_KINDS + 1];
+    tw_legend_item item[TW_N_KINDS + 2];
     int n_items = list_legend(b, item);
+    if (!item[n_items - 1].text) return TW_ERR_NOMEM;
     char what[TW_PLOT_WINDOW];
     tw_plot_window(plot, what);
     double height = n_panels * (HEAD + PANEL + PANEL_GAP) + TW_AXIS_X_HEIGHT;
@@ -326,16 +330,18 @@ static int64_t count_slots(const tw_plot *plot)
     return n;
 }
 
-/* Memories that something is put into by an operator that is shown; their heights are known before the walk. */
-static int list_panels(const tw_plot *plot, panel *out)
+/* Memories that something is put into by an operator that is shown; their heights are known before the walk. *more: of how many others there is no panel. */
+static int list_panels(const tw_plot *plot, panel *out, int *more)
 {
     int n = 0;
+    *more = 0;
     int n_shown = plot->plan->joint ? 1 : plot->n_ops;
-    for (int m = 1; m < tw_hardware_n_memories(plot->plan) && n < MOST_PANELS; m++) {
+    for (int m = 1; m < tw_hardware_n_memories(plot->plan); m++) {
         panel p = {.memory = m, .capacity = tw_hardware_memory(plot->plan, m)->size};
         for (int i = plot->first_op; i < plot->first_op + n_shown; i++)
             p.used = tw_max(p.used, shelf_of(plot->plan, i).used[m]);
-        if (p.used > 0) out[n++] = p;
+        *more += p.used > 0 && n == MOST_PANELS;
+        if (p.used > 0 && n < MOST_PANELS) out[n++] = p;
     }
     return n;
 }
@@ -345,10 +351,11 @@ tw_status tw_plot_buffers(tw_plot *plot)
     buffers *b;
     panel p[MOST_PANELS];
     bool complete;
-    int n = list_panels(plot, p);
+    int more, n = list_panels(plot, p, &more);
     double left = axis_width(p, n);
     TW_ALLOC(plot->arena, b, 1);
     b->plot = plot;
+    b->n_more = more;
     TW_ALLOC(plot->arena, b->slot, count_slots(plot));
     TW_TRY(tw_strips_init(&b->strips, plot->shown, plot->width - TW_PLOT_MARGIN - left, plot->arena));
     tw_trace_sink sink = {NULL, begin_op, take_event, end_op, b};

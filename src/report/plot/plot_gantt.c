@@ -1,8 +1,9 @@
 /* src/report/plot/plot_gantt.c - the engines over time, a row per track; see plot.h and plot_strip.h.
  *
- * Engines of many units have one row, and rows beyond the last that has room are one together: shares in columns. What
- * several operands do in one command is drawn on each other, by what is moved of each. */
+ * Engines of many units have one row, and rows beyond the last that has room are one together: shares in columns. Engines of groups
+ * that do nothing have none. What several operands do in one command is drawn on each other, by what is moved of each. */
 #include "report/facts/hardware.h"
+#include "report/facts/jointfacts.h"
 #include "report/plot/plot_strip.h"
 #include "report/trace/trace.h"
 #include "write/grow.h"
@@ -36,6 +37,7 @@ typedef struct gantt {
     bool has_waits; /* otherwise a track stands still until the row is over */
     int n_rows;
     row row[MOST_ROWS];
+    int n_idle; /* tracks without a row: their engines do nothing */
     int64_t n_tracks, track_room;
     int *row_of; /* per track */
     command now;
@@ -67,13 +69,19 @@ static tw_status add_row(gantt *g, const tw_track *track)
 static tw_status take_track(void *user, int number, const tw_track *track)
 {
     gantt *g = user;
+    const tw_plan *plan = g->plot->plan;
+    g->row_of = tw_grow(g->strips.arena, g->row_of, number, &g->track_room, sizeof *g->row_of);
+    if (!g->row_of) return TW_ERR_NOMEM;
+    g->row_of[number] = -1;
+    if (plan->joint && track->engine >= 0 && tw_joint_does_nothing(plan, track->engine)) {
+        g->n_idle++;
+        return TW_OK;
+    }
     int r = find_row(g, track);
     if (r < 0) {
         r = g->n_rows;
         TW_TRY(add_row(g, track));
     }
-    g->row_of = tw_grow(g->strips.arena, g->row_of, number, &g->track_room, sizeof *g->row_of);
-    if (!g->row_of) return TW_ERR_NOMEM;
     g->row_of[number] = r;
     g->row[r].n_tracks++;
     g->strips.strip[g->row[r].strip].weight++;
@@ -228,7 +236,8 @@ static tw_status draw(gantt *g, double left)
     for (int r = 0; r < g->n_rows; r++)
         if (!(name[r] = name_of(g, &g->row[r]))) return TW_ERR_NOMEM;
     int n_rows = sort_rows(g, order);
-    if (n_rows < g->n_rows) item[n_items++] = (tw_legend_item){-1, idle_text(g, g->n_rows - n_rows)};
+    int n_idle = g->n_idle + g->n_rows - n_rows;
+    if (n_idle > 0) item[n_items++] = (tw_legend_item){-1, idle_text(g, n_idle)};
     if (n_items > 0 && !item[n_items - 1].text) return TW_ERR_NOMEM;
     bool borders = plot->n_ops > 1 && !plot->plan->joint; /* groups run side by side */
     double height = n_rows * ROW, names = borders ? TW_PLOT_LINE : 0;

@@ -568,12 +568,6 @@ static void put_share(tw_table *table, int column, int64_t part, int64_t all)
     tw_table_put(table, column, part > 0 ? TW_PERCENT(part, all) : "-");
 }
 
-static bool does_nothing(const tw_plan *plan, int engine)
-{
-    const tw_engine_use *use = &plan->joint->timeline.engine[engine];
-    return use->ops + use->loads + use->stores == 0;
-}
-
 /* "288 more engines do nothing: 224 that move, 64 that compute" */
 static void print_idle_engines(const tw_plan *plan, tw_line *line)
 {
@@ -581,7 +575,7 @@ static void print_idle_engines(const tw_plan *plan, tw_line *line)
     int move = 0, compute = 0;
     char text[120];
     for (int e = 0; e < platform->n_engines; e++) {
-        if (!does_nothing(plan, e)) continue;
+        if (!tw_joint_does_nothing(plan, e)) continue;
         move += platform->engine[e].is.kind == TW_MOVES;
         compute += platform->engine[e].is.kind != TW_MOVES;
     }
@@ -603,7 +597,7 @@ static tw_status print_engines(const tw_plan *plan, tw_line *line, tw_arena *are
     tw_table_init(&table, title, N_COLUMNS, BUSY, arena);
     for (int e = 0; e < platform->n_engines; e++) {
         const tw_engine_use *use = &plan->joint->timeline.engine[e];
-        bool folded = many && does_nothing(plan, e);
+        bool folded = many && tw_joint_does_nothing(plan, e);
         any |= folded;
         if (folded) continue;
         int64_t count = tw_max(platform->engine[e].is.count, 1), all = plan->sum.cycles * count;
