@@ -5,6 +5,7 @@
 #include "search/descend.h"
 #include "search/first.h"
 #include "search/heap.h"
+#include "search/layout.h"
 #include "search/neighbours.h"
 #include "search/seed.h"
 #include "search/shortlist.h"
@@ -1514,7 +1515,10 @@ static tw_status run_divided(branch *b)
     tw_shortlist *shortlist = malloc(sizeof *shortlist);
     if (!shortlist) return TW_ERR_NOMEM;
     *shortlist = new_shortlist(b);
-    tw_status status = run_frames(b, 1, shortlist_best(b, INT64_MAX), INT64_MAX, shortlist);
+    /* Where movers are the limit the first tiles count twice in an estimate, as they come and as movers are busy with them. */
+    static const double twice = 1.03;
+    double below = shortlist_best(b, INT64_MAX) * (tw_layout_is_moved(b->space) ? twice : 1);
+    tw_status status = run_frames(b, 1, below, INT64_MAX, shortlist);
     free(shortlist);
     return status;
 }

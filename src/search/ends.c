@@ -472,6 +472,43 @@ static int64_t behind_last_steps(const tw_view *v, const tw_ends *ends, int e)
     return most;
 }
 
+/* Whether one mover brings the inputs of mover e from outside first, in commands of its own that take no less than those of e. */
+static bool come_in_line(const tw_view *v, const tw_route *way, int e)
+{
+    const tw_space *s = v->s;
+    const tw_engine *engine = &s->machine->engine[e];
+    int64_t cycles, grain = tw_cost_grain(&engine->cost, &cycles);
+    int first = -1;
+    if (engine->count > 1 || engine->joins || engine->carries != TW_INWARDS || grain <= 0 || v->hollow)
+        return false;
+    for (int o = 0; o < tw_op_output(s->op); o++) {
+        int64_t first_cycles;
+        if (step_of(s, &way[o], o, e) < 0) continue;
+        int d = s->mover[way[o].memory[0]][o];
+        const tw_engine *outer = &s->machine->engine[d];
+        if (d == e || (first >= 0 && d != first) || outer->count > 1 || outer->joins) return false;
+        if (tw_cost_by_shape(&outer->cost) || tw_cost_by_shape(&engine->cost)) return false;
+        if (tw_cost_grain(&outer->cost, &first_cycles) != grain || first_cycles < cycles) return false;
+        if (tw_engine_busy(outer, 1) < tw_engine_busy(engine, 1)) return false;
+        first = d;
+    }
+    return first >= 0;
+}
+
+/* Cycles before mover e carries anything and in which what it carries before an input comes on top of it: of the input whose first tile is
+ * largest. What e carries before that tile, the first tiles of others, the first mover has carried before or behind it, which took no less;
+ * and it carries all else when the tile has come. */
+static int64_t first_in_line(const tw_view *v, const tw_route *way, const int64_t (*first)[TW_MAX_OPERANDS], int e)
+{
+    int64_t before = 0;
+    if (!come_in_line(v, way, e)) return 0;
+    for (int o = 0; o < tw_op_output(v->s->op); o++) {
+        int k = step_of(v->s, &way[o], o, e);
+        if (k > 0) before = tw_max(before, way_in(v, o, &way[o], 0, k, first));
+    }
+    return before;
+}
+
 /* Cycles of a program in which mover e carries that much. `first` is what movers carry first, of each operand. */
 static int64_t link_cycles(const tw_view *v, const tw_ends *ends, const int64_t (*first)[TW_MAX_OPERANDS],
                            const tw_traffic_bound *all, int e)
@@ -499,6 +536,7 @@ static int64_t link_cycles(const tw_view *v, const tw_ends *ends, const int64_t 
         before = tw_min(before, tw_sat_add(ends->fill, made));
         after = tw_min(after, way_in(v, output, out, 0, k, v->small_units));
     }
+    if (before < INT64_MAX) before = tw_max(before, first_in_line(v, way, first, e));
     if (before == INT64_MAX || after == INT64_MAX)
         before = after = more = 0;
     else

@@ -189,6 +189,7 @@ static void list_laid(nest_search *c, int t, int l)
     const tw_space *s = c->s;
     int memory = tw_path_innermost(s->path[tw_op_output(s->op)]), other[TW_MAX_LOOPS], n = 0, ways = 1;
     if (!c->f->joined || t != c->f->n_tiled - 1 || c->f->over.dim[l] == 0) return;
+    if (tw_layout_is_moved(s)) return; /* there has to be room for those that divide */
     for (unsigned rest = c->f->loops[0] & ~(1u << l); rest && n < 3; rest &= rest - 1)
         other[n++] = __builtin_ctz(rest), ways *= 3;
     for (int way = 0; way < ways; way++) {

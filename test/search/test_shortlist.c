@@ -141,6 +141,14 @@ TEST(what_results_leave_of_a_memory_goes_to_inputs)
     CHECK(result_of("conv:512x7x7,out=512,kernel=3,pad=1", &as_layer).best < 505000); /* 512'015 before */
 }
 
+/* Of two movers as quick as each other the inner one carries everything when the first tile of an input has come, whichever input came before. */
+TEST(the_largest_first_tile_comes_before_what_the_next_mover_carries)
+{
+    CHECK(result_of("dwconv:42x32x32,kernel=5,stride=2,pad=2", &as_layer).bound >
+          3010); /* 3'000 before, 3'123 found */
+    CHECK(result_of("dwconv:192x20x20,kernel=5,stride=2,pad=2", &as_layer).bound > 5385); /* 5'375, 5'480 */
+}
+
 TEST(patience_ends_a_search_that_finds_nothing_better)
 {
     static const char spec[] = "conv:16x24x80,out=16,kernel=3,pad=1,dtype=f32";
