@@ -6,6 +6,7 @@
 #include "fuse/hunt.h"
 #include "fuse/least.h"
 #include "fuse/order.h"
+#include "fuse/stages.h"
 #include "mapping/groups.h"
 
 #include <pthread.h>
@@ -224,7 +225,7 @@ static tw_status improve(tw_cores_hunt *h)
             bool closed = tw_segment_is_closed(&segment, h->readers);
             TW_TRY(guess_longer(h, segment, last));
             if (closed) TW_TRY(improve_segment(h, &segment, g, &last));
-            if (closed && segment.n > 1) TW_TRY(tw_pipes_offer(h, &segment, g, &last));
+            if (closed && segment.n > 1 && h->passes) TW_TRY(tw_pipes_offer(h, &segment, g, &last));
             misses = h->best->cycles < before ? 0 : misses + 1;
         } while (misses < MOST_MISSES && !tw_hunt_is_over(h) && lengthen(h, &segment, &last));
     }
@@ -511,6 +512,7 @@ static tw_status search(tw_cores_hunt *h)
     TW_TRY(tw_readers_of(h->asked->model, h->arena, &h->readers));
     TW_TRY(tw_core_machines_of(h->asked->machine, h->arena, h->scratch, &h->core));
     TW_TRY(tw_hunt_open_alike(h));
+    h->passes = tw_stages_can_pass(h->platform);
     TW_TRY(plan_each_alone(h));
     if (!is_one_core(h)) TW_TRY(plan_alone(h, n));
     if (h->best->mapping.n_groups == 0) TW_TRY(tw_path_offer(h)); /* what one core cannot run, another may */

@@ -81,6 +81,7 @@ typedef struct tw_cores_hunt {
     tw_diag *diag;
     bool pairs;        /* splits along two loops are tried       */
     bool few;          /* splits over all cores alone are         */
+    bool passes;       /* cores can pass something on to others   */
     bool compares;     /* what cannot be better is wanted, too    */
     tw_helper *helper; /* a second thread; NULL: there is one only */
     tw_diag own_diag;  /* a helper's                               */

@@ -478,7 +478,8 @@ tw_status tw_sharing_find(const tw_fuse_request *asked, const tw_fused *base, co
                           tw_exchanged *out)
 {
     sharing *s;
-    if (asked->model->n_ops < 2 || asked->model->n_ops > MOST_OPS) return TW_OK;
+    if (asked->model->n_ops < 2 || asked->model->n_ops > MOST_OPS || !tw_stages_can_pass(asked->machine->platform))
+        return TW_OK;
     TW_ALLOC(work->scratch, s, 1);
     *s = (sharing){.asked = asked, .base = &base->mapping, .out = out, .work = work};
     s->hunt = (tw_cores_hunt){.asked = asked,

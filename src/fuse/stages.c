@@ -7,6 +7,23 @@
 
 /* ---- where to cut ---- */
 
+bool tw_stages_can_pass(const tw_platform *p)
+{
+    int core[TW_MAX_PLATFORM_MEMORIES];
+    for (int e = 0; e < p->n_engines; e++)
+        if (tw_platform_is_link(p, e)) return true;
+    for (int m = 0; m < p->n_memories; m++) core[m] = -2;
+    for (int v = 0; v < p->n_views; v++) {
+        int own = p->engine[p->view[v].engine].core;
+        for (int i = 1; i < p->view[v].machine.n_memories; i++) {
+            int *known = &core[p->view[v].memory[i]];
+            if (*known >= -1 && *known != own) return true;
+            *known = own;
+        }
+    }
+    return false;
+}
+
 int tw_stages_cores(const tw_platform *platform, const tw_core_machine *core, int first, int of[TW_STAGES_CORES])
 {
     int n = platform->n_cores, k = 0;

@@ -18,6 +18,8 @@ typedef struct tw_stages {
     int n_cores[TW_STAGES_CORES]; /* and how many cores it has */
 } tw_stages;
 
+/* Whether cores can pass something on inside of a group: over links, or in a memory other than 0 that several of them reach. */
+bool tw_stages_can_pass(const tw_platform *platform);
 /* A core and those of its kind behind it, round and round, at most TW_STAGES_CORES; how many. */
 int tw_stages_cores(const tw_platform *platform, const tw_core_machine *core, int first, int of[TW_STAGES_CORES]);
 /* Cycles of each operator at the peak of the core's first engine for it, more or less; false: it cannot run one of them. */

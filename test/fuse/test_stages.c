@@ -112,6 +112,37 @@ TEST(cores_that_pass_something_on_stand_next_to_each_other)
     tw_bench_free(&b);
 }
 
+static bool can_pass(tw_bench *b, const char *memories, const char *cores)
+{
+    char text[1500];
+    tw_machine machine;
+    snprintf(text, sizeof text,
+             "machine: m\nunit: byte\ntiming: async\nmemories: [{name: dram, size: unlimited}%s]\n%s", memories,
+             cores);
+    CHECK_EQ(tw_read_machine(b, "m", text, &machine), TW_OK);
+    return tw_stages_can_pass(machine.platform);
+}
+
+TEST(cores_pass_things_on_over_links_and_in_memories_that_they_share)
+{
+    static const char apart[] =
+        "cores:\n  - name: t\n    grid: [2]\n    memories: [{name: m, size: 64 KiB}]\n    engines:\n"
+        "      - {name: dma, between: [dram, m], cost: {latency: 0, per_cycle: 4}}\n"
+        "      - {name: mac, computes: multiply-add, memory: m, cost: {array: [4, 4]}}\n";
+    static const char shared[] = "engines:\n  - {name: down, between: [dram, l2], cost: {latency: 0, per_cycle: "
+                                 "4}}\ncores:\n  - name: t\n    grid: "
+                                 "[2]\n    memories: [{name: m, size: 64 KiB}]\n    engines:\n"
+                                 "      - {name: dma, between: [l2, m], cost: {latency: 0, per_cycle: 4}}\n"
+                                 "      - {name: mac, computes: multiply-add, memory: m, cost: {array: [4, 4]}}\n";
+    tw_bench b = tw_bench_new();
+    tw_machine linked;
+    CHECK(!can_pass(&b, "", apart));
+    CHECK(can_pass(&b, ", {name: l2, size: 1 MiB}", shared));
+    CHECK_EQ(tw_read_machine(&b, "m", machine_text, &linked), TW_OK);
+    CHECK(tw_stages_can_pass(linked.platform));
+    tw_bench_free(&b);
+}
+
 TEST(a_stage_runs_on_its_core_and_holds_what_it_uses_there)
 {
     tw_bench b = tw_bench_new();
