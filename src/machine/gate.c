@@ -55,14 +55,14 @@ static void find_direct(finder *f)
         }
 }
 
-/* Whether movers lead from one memory to the other and back. */
-static bool joins(const finder *f, int one, int other)
+/* Whether movers lead from the memory into some of a core's, and back out of some. */
+static bool joins(const finder *f, int memory, int core)
 {
     unsigned ways = 0;
     for (int e = 0; e < f->n_movers; e++) {
         const int *ends = f->ends[e];
-        if (ends[0] == one && ends[1] == other) ways |= f->ways[e];
-        if (ends[0] == other && ends[1] == one)
+        if (ends[0] == memory && f->memory[ends[1]].core == core) ways |= f->ways[e];
+        if (ends[1] == memory && f->memory[ends[0]].core == core)
             ways |= f->ways[e] == TW_BOTH_WAYS ? TW_BOTH_WAYS : f->ways[e] ^ TW_BOTH_WAYS;
     }
     return ways == TW_BOTH_WAYS;
@@ -77,7 +77,7 @@ static int step_in(finder *f, int at, int *queue, int n)
             int to = f->ends[e][1 - i], other = f->memory[to].core;
             bool enters = core >= 0 && other != core;
             if (f->ends[e][i] != at || f->reached[to]) continue;
-            if (enters && (f->direct[other] || !joins(f, at, to))) continue;
+            if (enters && (f->direct[other] || !joins(f, at, other))) continue;
             f->reached[to] = true;
             f->outer[to] = core < 0 ? -1 : at;
             f->level[to] = f->level[at] + enters;

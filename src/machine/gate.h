@@ -2,7 +2,7 @@
  *
  *     dram ==dma==> a.l1 ==link==> b.l1 ==link==> c.l1
  *
- * No mover joins a memory of b with a shared one, but movers lead from one of a to one of b and back: b stands *behind* a, and c behind b. The memories on the way, by the fewest movers and, of ways
+ * No mover joins a memory of b with a shared one, but movers lead from one of a into those of b and back: b stands *behind* a, and c behind b. The memories on the way, by the fewest movers and, of ways
  * that are as good, by the first in the file, are on the paths of what b and c compute, as if they were their own. */
 #ifndef TW_MACHINE_GATE_H
 #define TW_MACHINE_GATE_H
