@@ -203,7 +203,7 @@ TEST(no_objective_of_a_layer_is_beaten_by_the_plan_of_another_one)
     static const char *const workload[] = {"conv:96x14x14,out=576,kernel=1" I8, "dwconv:96x28x28,kernel=3,pad=1" I8,
                                            "conv:128x28x28,out=256,kernel=3,pad=1,stride=2" I8};
     int n = tw_test_part((int)(TW_COUNT(machine) * TW_COUNT(workload)));
-    const tw_search_options effort = {.budget = 2300000};
+    const tw_search_options effort = {.budget = 2000000};
     for (int i = 0; i < n; i++)
         CHECK(is_never_beaten(workload[(size_t)i % TW_COUNT(workload)], machine[(size_t)i / TW_COUNT(workload)],
                               &effort));
