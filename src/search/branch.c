@@ -243,9 +243,12 @@ static void task_refused(void *user, const tw_op_map *map, int64_t short_by)
     if (t->front.n == 0) keep_nearest(&t->has_nearest, &t->least_short, &t->nearest, map, short_by);
 }
 
+/* What is below all that is open. The parts of a front have no order: that is the least of each objective by itself. */
 static void keep_least(const tw_goals *goals, bool *any, tw_goal_value *least, const tw_goal_value *bound)
 {
-    if (!*any || tw_value_compare(goals, bound, least) < 0) *least = *bound;
+    for (int i = 0; i < goals->n && *any && goals->pareto; i++)
+        least->of[i] = bound->of[i] < least->of[i] ? bound->of[i] : least->of[i];
+    if (!*any || (!goals->pareto && tw_value_compare(goals, bound, least) < 0)) *least = *bound;
     *any = true;
 }
 
@@ -1504,6 +1507,9 @@ static tw_status end_early(branch *b)
     bool won = is_near(b);
     b->out->ending = won ? TW_END_GAP : (tw_ending)atomic_load(&b->stop);
     keep_least(b->goals, &b->out->any_open, &b->out->open, &b->floor);
+    for (int64_t i = 0; i < b->heap.n && b->goals->pareto;
+         i++) /* the first of the heap is below others in one objective */
+        keep_least(b->goals, &b->out->any_open, &b->out->open, &b->heap.part[i]->bound);
     tw_heap_release(&b->heap);
     return TW_OK;
 }

@@ -440,6 +440,96 @@ static tw_status begin_beside(aside *b)
     return TW_OK;
 }
 
+/* ---- fronts ---- */
+
+/* A front has no sieve: a search that keeps whatever nothing beats meets its ends by chance. So where it is not proven each objective is looked
+ * for alone, and each other one with a little more than the least of that, as lists are: what is found is offered. */
+static const double corner_within[] = {0, 0.02, 0.1, 0.5};
+enum { CORNER_ROUNDS = TW_COUNT(corner_within) };
+
+/* Work for all such searches, 0: there are none. */
+static int64_t work_of_corners(const staged *c)
+{
+    const tw_search_options *options = c->search->options;
+    int64_t budget = options->budget > 0 ? options->budget : TW_DEFAULT_BUDGET;
+    bool endless = options->prove && options->time_limit <= 0; /* that comes to its end without them */
+    bool few = !c->asked.pareto || c->asked.n < 2 || budget < least_for_others;
+    return endless || few || options->exhaustive ? 0 : budget / 2;
+}
+
+/* What such searches have, and what they found: the least of each objective, and the mapping that has it. */
+typedef struct corners {
+    staged *of;
+    const tw_diag *diag;
+    int64_t left, each;               /* pieces of work */
+    tw_wide least[TW_MAX_OBJECTIVES]; /* < 0: none */
+    tw_op_map best[TW_MAX_OBJECTIVES];
+} corners;
+
+/* The least by these goals from a mapping on, NULL: from nothing. Where programs are long, each search has work for some. */
+static tw_status look_for_corner(corners *k, const tw_goals *goals, const tw_op_map *start, tw_wide *least,
+                                 tw_op_map *map)
+{
+    static const int64_t programs = 12;
+    staged *c = k->of;
+    tw_search_options options = *c->search->options;
+    const tw_search search = {c->search->problem, &options, c->search->eval, start, start != NULL};
+    tw_outcome outcome;
+    tw_hunt hunt;
+    bool known = false, exact;
+    int64_t enough = start ? instructions_of(c, start, &exact) * programs : 0;
+    *least = -1;
+    options.budget = tw_min(k->left, tw_max(k->each, enough));
+    options.prove = false;
+    if (options.budget <= 0 || tw_deadline_is_over(k->diag->deadline)) return TW_OK;
+    tw_space_aim(&c->space, goals);
+    tw_status status = tw_branch(&search, &c->space, goals, k->diag->deadline, &hunt);
+    k->left -= hunt.work;
+    add_hunt(&c->hunt, &hunt);
+    if (status == TW_OK && hunt.front.n > 0) {
+        *least = hunt.front.best[0].value.of[0];
+        *map = hunt.front.best[0].map;
+    }
+    tw_front_release(&hunt.front);
+    tw_space_aim(&c->space, &c->stage);
+    if (status == TW_OK && *least >= 0) status = simulate_other(c, map, &outcome, &known);
+    if (status != TW_OK || !known) return status;
+    const tw_goal_value value = tw_goals_value(&c->stage, &outcome);
+    return tw_front_offer(&c->hunt.front, c->space.op, &value, -1, map);
+}
+
+/* The least of each other objective with so much more of objective i than its least. */
+static tw_status look_near_corner(corners *k, int i, double within)
+{
+    const tw_goals *asked = &k->of->asked;
+    tw_goal own = asked->goal[i];
+    tw_wide ignored;
+    tw_op_map map;
+    own.within = within;
+    for (int o = 0; o < asked->n && k->least[i] >= 0; o++) {
+        const tw_goal kept = tw_goal_kept(&own, k->least[i]);
+        const tw_goals near = tw_goals_stage(&asked->goal[o], &kept, 1);
+        if (o != i) TW_TRY(look_for_corner(k, &near, &k->best[i], &ignored, &map));
+    }
+    return TW_OK;
+}
+
+static tw_status ask_corners(staged *c, const tw_diag *diag)
+{
+    const int n = c->asked.n;
+    corners k = {.of = c, .diag = diag, .left = work_of_corners(c)};
+    if (!c->hunt.any_open || c->hunt.ending == TW_END_STOPPED || k.left == 0) return TW_OK;
+    k.each = k.left / (n + n * (n - 1) * CORNER_ROUNDS);
+    for (int i = 0; i < n; i++) {
+        const tw_goals alone = tw_goals_stage(&c->asked.goal[i], NULL, 0);
+        TW_TRY(look_for_corner(&k, &alone, NULL, &k.least[i], &k.best[i]));
+    }
+    for (int round = 0; round < CORNER_ROUNDS; round++)
+        for (int i = 0; i < n; i++) TW_TRY(look_near_corner(&k, i, corner_within[round]));
+    if (c->hunt.front.n > 0 && !tw_front_wants(&c->hunt.front, &c->hunt.open)) c->hunt.any_open = false;
+    return TW_OK;
+}
+
 /* ---- stages ---- */
 
 /* Seconds for the space itself, so that some are left for a smaller one and for the stages to come; 0: all there are. */
@@ -449,6 +539,7 @@ static double time_of_space(const staged *c, const tw_diag *diag)
     double left = tw_deadline_left(diag->deadline);
     if (isinf(left)) return 0;
     if (smaller_of(&c->space, c->search->options) != TW_SPACE_ALL) left *= share;
+    if (work_of_corners(c) > 0) return left * first;
     return c->single ? left : left * (c->asked.n > 1 ? first : alone);
 }
 
@@ -791,7 +882,7 @@ static tw_status run_stages_of(staged *c, tw_arena *arena, tw_diag *diag)
     tw_search_options share = *c->search->options;
     tw_search first = *c->search;
     share.budget = work_of_space(&c->space, c->search->options);
-    int64_t beside = work_of_all_others(c);
+    int64_t beside = work_of_all_others(c) + (c->search->options->prove ? 0 : work_of_corners(c));
     if (beside > 0) share.budget = (share.budget > 0 ? share.budget : TW_DEFAULT_BUDGET) - beside;
     first.options = &share;
     aside others = {.of = c, .diag = diag};
@@ -801,6 +892,7 @@ static tw_status run_stages_of(staged *c, tw_arena *arena, tw_diag *diag)
     add_hunt(&c->hunt, &others.spent);
     TW_TRY(ask_smaller(c->search, &c->space, &c->stage, arena, diag, &c->hunt));
     TW_TRY(ask_others(c, diag));
+    TW_TRY(ask_corners(c, diag));
     return c->hunt.front.n > 0 ? run_stages(c, diag) : TW_OK;
 }
 
