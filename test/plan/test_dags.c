@@ -558,8 +558,7 @@ static void show(const draw *d, tw_context *ctx, uint64_t seed)
 static bool is_reason(const tw_context *ctx, draw *d)
 {
     const char *why = tw_context_message(ctx, 0);
-    d->refused = (d->n_groups > 1 && strstr(why, "does not make")) ||
-                 strstr(why, "is read in several memories") ||
+    d->refused = (d->n_groups > 1 && strstr(why, "does not make")) || strstr(why, "is read in several memories") ||
                  strstr(why, "cannot slide: what is new is not read in the same step") || /* but padding is */
                  (d->less > 0 && (strstr(why, "is short by") || strstr(why, "no addresses were found"))) ||
                  (d->limited &&
