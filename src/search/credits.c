@@ -6,6 +6,7 @@
 #include "search/leafs.h"
 #include "search/view.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -387,6 +388,62 @@ static tw_status try_ahead(credits *c, const span *r)
     return try_counts(c, full.hi);
 }
 
+/* Cycles of the movers at least, and of all executions when none of them is disturbed. */
+static int64_t moving_cycles(const credits *c)
+{
+    const tw_space *s = c->leaf->space;
+    int64_t most = 0;
+    for (int e = 0; e < s->machine->n_engines && c->outline.exact; e++) {
+        const tw_engine *engine = &s->machine->engine[e];
+        if (engine->kind != TW_MOVES || !(engine->carries & TW_INWARDS) || engine->count > 1) continue;
+        most = tw_max(most, tw_busy_of(engine, c->outline.commands[e], c->outline.units[e]));
+    }
+    return most;
+}
+
+/* Buffers with which every input of memory m is so many steps ahead of what is executed, a step being what the input that comes most often needs
+ * one more tile for; results have what they need. */
+static void come_ahead(const credits *c, const span *r, int m, int64_t steps, span *out)
+{
+    int64_t often = 1;
+    for (int i = 0; i < c->n_pools; i++)
+        if (c->pool[i].memory == m) often = tw_max(often, c->outline.transfers[m][c->pool[i].operand]);
+    for (int i = 0; i < c->n_pools; i++) {
+        const pool *p = &c->pool[i];
+        if (p->memory != m || p->operand == tw_op_output(c->leaf->space->op)) continue;
+        const tw_number_limit *limit = &c->leaf->space->limits.level[m - 1].slots[p->operand];
+        double share = (double)c->outline.transfers[m][p->operand] / (double)often;
+        int64_t n = r->lo[i] + (int64_t)ceil((double)steps * share * (double)windows_long(p->units, p->ahead));
+        out->hi[i] = (int32_t)tw_max(tw_number_below(limit, tw_min(n, r->hi[i])), r->lo[i]);
+    }
+}
+
+/* Where a mover is nearly as busy as the array it works ahead for the phases that it is too slow for, as far as all memories behind it let it: what comes
+ * together has room together. */
+static tw_status try_even(credits *c, const span *r)
+{
+    span even = *r;
+    memcpy(even.hi, r->lo, sizeof even.hi);
+    for (int m = 1; m < c->leaf->space->machine->n_memories; m++) {
+        int64_t lo = 0, hi = 1;
+        for (; hi < TW_MAX_CREDITS; hi *= 2) {
+            come_ahead(c, r, m, hi, &even);
+            if (overflows(c, &even, true)) break;
+            lo = hi;
+        }
+        while (lo + 1 < hi) {
+            int64_t middle = lo + (hi - lo) / 2;
+            come_ahead(c, r, m, middle, &even);
+            if (overflows(c, &even, true))
+                hi = middle;
+            else
+                lo = middle;
+        }
+        come_ahead(c, r, m, lo, &even);
+    }
+    return overflows(c, &even, true) ? TW_OK : try_counts(c, even.hi);
+}
+
 /* More and more buffers, as long as that helps: programs with many take longer to simulate. */
 static tw_status try_full(credits *c, const span *r)
 {
@@ -416,8 +473,10 @@ static int widest(const credits *c, const span *r)
 static tw_status try_some(credits *c, const span *r)
 {
     if (widest(c, r) < 0) return TW_OK;
+    int64_t better = c->leaf->n_better;
     TW_TRY(try_flow(c, r));
     TW_TRY(try_ahead(c, r));
+    if (c->leaf->n_better > better && 10 * moving_cycles(c) >= 9 * c->least.cycles) TW_TRY(try_even(c, r));
     return c->leaf->quick && c->leaf->n_found > 0 ? TW_OK : try_full(c, r);
 }
 
@@ -459,19 +518,6 @@ static tw_status search_span(credits *c, const span *r)
 }
 
 /* ---- single or double ---- */
-
-/* Cycles of the movers at least, and of all executions when none of them is disturbed. */
-static int64_t moving_cycles(const credits *c)
-{
-    const tw_space *s = c->leaf->space;
-    int64_t most = 0;
-    for (int e = 0; e < s->machine->n_engines && c->outline.exact; e++) {
-        const tw_engine *engine = &s->machine->engine[e];
-        if (engine->kind != TW_MOVES || !(engine->carries & TW_INWARDS) || engine->count > 1) continue;
-        most = tw_max(most, tw_busy_of(engine, c->outline.commands[e], c->outline.units[e]));
-    }
-    return most;
-}
 
 /* Whether every transfer of inputs waits for the execution before it: all inputs have one buffer, and nothing is stored
  * while the next execution runs. */
