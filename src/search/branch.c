@@ -10,6 +10,7 @@
 #include "search/seed.h"
 #include "search/shortlist.h"
 #include "search/sizes.h"
+#include "search/tail.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -1696,15 +1697,30 @@ static tw_status run_rounds(branch *b)
     return status;
 }
 
+/* Where cycles are asked for, and what is open is not near enough to what was found: what all programs take at least. */
+static tw_status raise_open(branch *b)
+{
+    tw_hunt *out = b->out;
+    int64_t cycles;
+    if (b->goals->pareto || b->goals->goal[0].measure != TW_CYCLES || !out->any_open) return TW_OK;
+    if (out->front.n == 0 || out->front.counts) return TW_OK;
+    if ((double)out->open.of[0] >= (1 - b->gap) * (double)out->front.best[0].value.of[0]) return TW_OK;
+    TW_TRY(tw_tail_floor(b->space, &cycles));
+    if (cycles > out->open.of[0]) out->open = (tw_goal_value){{cycles}};
+    return TW_OK;
+}
+
 /* What is still open at the end. */
-static void close_books(branch *b)
+static tw_status close_books(branch *b)
 {
     tw_hunt *out = b->out;
     for (tw_part *p; (p = next_open(b)); free(p)) keep_least(b->goals, &out->any_open, &out->open, &p->bound);
+    TW_TRY(raise_open(b));
     if (out->any_open && !tw_front_wants(&out->front, &out->open)) out->any_open = false;
     if (!out->any_open) out->ending = TW_END_DONE;
     if (out->any_open && out->ending == TW_END_DONE) out->ending = TW_END_BUDGET;
     out->seconds = tw_deadline_since(b->start_ns);
+    return TW_OK;
 }
 
 /* What is found is simulated once more for the plan, and again for each view of it: with little time only programs are
@@ -1765,7 +1781,7 @@ tw_status tw_branch(const tw_search *search, const tw_space *space, const tw_goa
     if (status == TW_OK) status = run_rounds(b);
     if (status == TW_OK && b->late.n > 0) status = run_late(b);
     stop_threads(b);
-    if (status == TW_OK) close_books(b);
+    if (status == TW_OK) status = close_books(b);
     tw_heap_release(&b->heap);
     tw_heap_release(&b->late);
     pthread_cond_destroy(&b->ends);

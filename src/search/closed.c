@@ -93,6 +93,22 @@ static int64_t pairs_sum(const tw_view *v, int t, const tw_axis *axis, const int
     return least;
 }
 
+/* Positions that all pairs of tiles along an axis of two loops have outside of the tensor on one side, at most, `outside` being those of all points
+ * together. The k-th tile from that side begins k of the shortest tiles further in, and has so many less. */
+static int64_t pairs_outside(const tw_view *v, int t, const tw_axis *axis, int64_t outside)
+{
+    int64_t n[2], by[2];
+    int along = v->s->op->loop[axis->term[0].loop].reduces; /* windows overlap mostly along the other loop */
+    if (outside <= 0) return 0;
+    for (int i = 0; i < 2; i++) {
+        int l = axis->term[i].loop;
+        by[i] = axis->term[i].coef * v->small[t][l];
+        n[i] = tw_min(tiles_at_most(v, t, l), 1 + outside / by[i]);
+    }
+    int64_t beside = tw_sat_mul(outside, n[along]) - tw_sat_mul(by[along], n[along] * (n[along] - 1) / 2);
+    return tw_sat_mul(beside, n[1 - along]);
+}
+
 /* Positions along an axis that all tiles of level t together bring, at least; 0: not known. Windows that overlap are
  * brought twice where a tile ends, except for what lies outside of the tensor, and where they slide along the loop `slide`. */
 static int64_t axis_sum(const tw_view *v, int m, int o, int a, int slide)
@@ -101,8 +117,8 @@ static int64_t axis_sum(const tw_view *v, int m, int o, int a, int slide)
     int t = v->f->grain[m];
     const tw_space *s = v->s;
     const tw_axis *axis = &s->op->operand[o].axis[a];
-    int64_t outside = s->overhang[o][a], covers = 1, few[2];
-    if (axis->divisor != 1 || axis->n_terms > 2) return 0;
+    int64_t outside = s->overhang[o][a], end = axis->offset + 1, few[2];
+    if (axis->divisor != 1 || axis->n_terms > 2 || outside > LONGEST) return 0;
     if (axis->n_terms == 0) return 1;
     if (axis->n_terms ==
         1) { /* a tile brings what a stride leaves between its own positions, not what is between tiles */
@@ -122,11 +138,10 @@ static int64_t axis_sum(const tw_view *v, int m, int o, int a, int slide)
         few[i] = !slides  ? tiles_along(v, t, term->loop)
                  : t == 0 ? 1
                           : tiles_along(v, t - 1, term->loop); /* sweeps */
-        /* Tiles that reach a position outside: of the few that begin there, all of the other loop. */
-        covers *= s->op->loop[term->loop].reduces ? tiles_at_most(v, t, term->loop)
-                                                  : 1 + outside / (term->coef * v->small[t][term->loop]);
+        end += term->coef * (extent - 1);
     }
-    return pairs_sum(v, t, axis, few) - tw_sat_mul(outside, covers);
+    return pairs_sum(v, t, axis, few) - pairs_outside(v, t, axis, -axis->offset) -
+           pairs_outside(v, t, axis, end - axis->extent);
 }
 
 /* Elements of all tiles of the operand, each once, at least, when it slides along that loop. */
