@@ -98,6 +98,7 @@ typedef struct branch {
     const tw_deadline *deadline, *last; /* of the search; and of what comes when that has found nothing */
     int64_t total;                      /* pieces of work that all may take            */
     int64_t gained_at;                  /* work when something better was found last, or the shortlist was made */
+    tw_wide risen;                      /* the first objective that nothing open was below when patience began last */
     bool near;                          /* something near enough was found             */
     int64_t near_at;                    /* work when it was not yet                    */
     int64_t polish;                     /* that may follow, 0: only on the shortlist   */
@@ -1115,6 +1116,20 @@ static tw_status run_estimates(branch *b, tw_wide before, tw_shortlist *shortlis
     return TW_OK;
 }
 
+/* Whether the least bound has risen so far that patience should begin anew: in the first round by as much as is missing to what is near
+ * enough, which is known before anything was divided, and then by a quarter of that. Frames that come late have a search of their own. */
+static bool is_rising(branch *b)
+{
+    enum { AGAIN = 4 };
+    if (b->options->patience <= 0 || b->out->front.n == 0 || b->late.n > 0 || b->goals->pareto || is_near(b))
+        return false;
+    const tw_wide from = b->risen > 0 ? b->risen : b->out->root.of[0], now = b->floor.of[0];
+    double missing = (double)b->out->front.best[0].value.of[0] * (1 - b->gap) - (double)now;
+    double risen = (double)(now - from) * (b->risen > 0 ? AGAIN : 1);
+    b->risen = now;
+    return risen >= missing;
+}
+
 /* Where nobody is content with what is near: longer programs, whose ends are shorter, of the best kind. */
 static tw_status run_longer(branch *b, tw_shortlist *shortlist)
 {
@@ -1676,6 +1691,7 @@ static tw_status run_rounds(branch *b)
             if (is_done(b)) return end_early(b);
         }
         int stop = atomic_load(&b->stop);
+        if (b->budget <= 0 && b->total > b->out->work && is_rising(b)) be_patient(b);
         if (stop != 0) b->out->ending = (tw_ending)stop;
         if (stop == 0 && b->budget <= 0) b->out->ending = b->near ? TW_END_GAP : TW_END_BUDGET;
         if (stop != 0 || b->budget <= 0) TW_TRY(last_resort(b));
