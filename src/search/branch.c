@@ -98,17 +98,17 @@ typedef struct branch {
     const tw_deadline *deadline, *last; /* of the search; and of what comes when that has found nothing */
     int64_t total;                      /* pieces of work that all may take            */
     int64_t gained_at;                  /* work when something better was found last, or the shortlist was made */
-    tw_wide risen;                      /* the first objective that nothing open was below when patience began last */
-    bool near;                          /* something near enough was found             */
-    int64_t near_at;                    /* work when it was not yet                    */
-    int64_t polish;                     /* that may follow, 0: only on the shortlist   */
-    int64_t budget;                     /* that is left: of `total`, of patience, of polish */
-    int64_t must_left;                  /* of MUST_END; only task 0 spends it          */
-    int64_t candidate_work;             /* of a mapping of the shortlist, with all its buffers, */
-    int64_t longest_tries;              /* or of LONG_TRIES simulations of it where its program is long */
-    int64_t one_run;                    /* instructions of a program that is simulated, at most */
-    int64_t shown;                      /* the same of one that is only counted                 */
-    bool desperate;                     /* time is up, nothing was found: any program will do   */
+    tw_wide risen;          /* the first objective that nothing open was below when patience began last */
+    bool near;              /* something near enough was found             */
+    int64_t near_at;        /* work when it was not yet                    */
+    int64_t polish;         /* that may follow, 0: only on the shortlist   */
+    int64_t budget;         /* that is left: of `total`, of patience, of polish */
+    int64_t must_left;      /* of MUST_END; only task 0 spends it          */
+    int64_t candidate_work; /* of a mapping of the shortlist, with all its buffers, */
+    int64_t longest_tries;  /* or of LONG_TRIES simulations of it where its program is long */
+    int64_t one_run;        /* instructions of a program that is simulated, at most */
+    int64_t shown;          /* the same of one that is only counted                 */
+    bool desperate;         /* time is up, nothing was found: any program will do   */
     int64_t start_ns;
     atomic_int stop; /* a tw_ending, 0: go on */
     tw_heap heap;
@@ -1266,6 +1266,7 @@ static tw_status run_blocks(branch *b)
     tw_measure measure = b->goals->goal[0].measure;
     if (!has_shortlist(b) || (measure != TW_CYCLES && measure != TW_EDP)) return TW_OK;
     TW_TRY(list_blocks(b, MOST, list, &n));
+    be_patient(b);
     for (int i = 0; i < n && i < TRIES && !is_over(b) && !is_near(b) && b->budget > 0; i++) {
         if (i < FIRST) be_patient(b); /* what gains something is mostly among these, but not at once */
         TW_TRY(try_kin(b, list, n, i, i < FIRST));
