@@ -1266,7 +1266,7 @@ static tw_status run_blocks(branch *b)
     tw_measure measure = b->goals->goal[0].measure;
     if (!has_shortlist(b) || (measure != TW_CYCLES && measure != TW_EDP)) return TW_OK;
     TW_TRY(list_blocks(b, MOST, list, &n));
-    be_patient(b);
+    if (n > 0) be_patient(b);
     for (int i = 0; i < n && i < TRIES && !is_over(b) && !is_near(b) && b->budget > 0; i++) {
         if (i < FIRST) be_patient(b); /* what gains something is mostly among these, but not at once */
         TW_TRY(try_kin(b, list, n, i, i < FIRST));
