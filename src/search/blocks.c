@@ -10,19 +10,28 @@
 static const int64_t shape[][2] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {1, 3}, {3, 1}, {1, 4}, {4, 1}};
 /* Steps of the reduction, in indices. */
 static const int64_t steps_alone[] = {1, 2, 4, 8}, steps_beside[] = {16, 12, 8, 24};
-enum { SHAPES = TW_COUNT(shape), STEPS = TW_COUNT(steps_alone), ORDERS = 2 };
+enum { SHAPES = TW_COUNT(shape), STEPS = TW_COUNT(steps_alone), ORDERS = 2, MOST_LOOPS = 2, SHARES = 5 };
 
-/* The loop with more than one index over a dimension, -1: there is none, or several. */
-static int loop_over(const tw_space *s, const tw_frame *f, int d)
+typedef struct over { /* a dimension: its loops with more than one index */
+    int n, loop[MOST_LOOPS];
+} over;
+
+/* More than MOST_LOOPS count as none. */
+static over loops_over(const tw_space *s, const tw_frame *f, int d)
 {
-    int loop = -1;
+    over found = {0};
     for (unsigned rest = f->loops[d]; rest; rest &= rest - 1) {
         int l = __builtin_ctz(rest);
         if (s->op->loop[l].extent == 1) continue;
-        if (loop >= 0) return -1;
-        loop = l;
+        if (found.n == MOST_LOOPS) return (over){0};
+        found.loop[found.n++] = l;
     }
-    return loop;
+    return found;
+}
+
+static bool is_shared(const tw_space *s, const tw_frame *f)
+{
+    return loops_over(s, f, 0).n + loops_over(s, f, 1).n > 2;
 }
 
 /* The longest reduction, -1: there is none. */
@@ -38,17 +47,20 @@ bool tw_blocks_suit(const tw_space *s, int frame)
 {
     const tw_frame *f = &s->frame[frame];
     if (s->rules->nests || s->resident || f->n_dims != 2) return false;
-    if (s->windows || longest_reduction(s) < 0 || f->n_tiled > 2) return false;
+    if (s->windows || longest_reduction(s) < 0 || f->n_tiled > (is_shared(s, f) ? 1 : 2)) return false;
     for (int d = 0; d < 2; d++) {
-        int l = loop_over(s, f, d);
-        if (l < 0 || (s->reductions >> l & 1)) return false;
+        over loops = loops_over(s, f, d);
+        if (loops.n == 0) return false;
+        for (int i = 0; i < loops.n; i++)
+            if (s->reductions >> loops.loop[i] & 1) return false;
     }
     return true;
 }
 
 bool tw_blocks_have(const tw_space *s, int frame, int k)
 {
-    return tw_blocks_suit(s, frame) && k < SHAPES * STEPS * ORDERS;
+    int shares = is_shared(s, &s->frame[frame]) ? SHARES : 1;
+    return tw_blocks_suit(s, frame) && k < SHAPES * STEPS * ORDERS * shares;
 }
 
 int tw_blocks_step(int k) { return k / ORDERS % STEPS; }
@@ -58,15 +70,22 @@ bool tw_blocks_are_kin(int k, int other)
     return k / (ORDERS * STEPS) == other / (ORDERS * STEPS) && k % ORDERS == other % ORDERS;
 }
 
-/* The loops over the two dimensions in one order or the other, then all others, reductions last. */
+/* The loops over the two dimensions in one order or the other, then all others, reductions last. Where loops share a dimension those of
+ * the first input are in front of the others, or behind them. */
 static void order_loops(const tw_space *s, const tw_frame *f, bool swap, int order[TW_MAX_LOOPS])
 {
-    int n = 0, first = loop_over(s, f, swap), second = loop_over(s, f, !swap);
-    order[n++] = first;
-    order[n++] = second;
-    for (int reduces = 0; reduces < 2; reduces++)
+    const unsigned laid = f->loops[0] | f->loops[1];
+    const unsigned first = is_shared(s, f) ? s->loops[0] : 1u << loops_over(s, f, 0).loop[0];
+    int n = 0;
+    for (int turn = 0; turn < 2; turn++)
         for (int l = 0; l < s->op->n_loops; l++)
-            if (l != first && l != second && (int)(s->reductions >> l & 1) == reduces) order[n++] = l;
+            if ((laid >> l & 1) && s->op->loop[l].extent > 1 && (bool)(first >> l & 1) == (swap == (turn == 1)))
+                order[n++] = l;
+    for (int reduces = 0; reduces < 2; reduces++)
+        for (int l = 0; l < s->op->n_loops; l++) {
+            bool done = (laid >> l & 1) && s->op->loop[l].extent > 1;
+            if (!done && (int)(s->reductions >> l & 1) == reduces) order[n++] = l;
+        }
 }
 
 static void set_size(const tw_space *s, tw_part *p, int t, int l, int64_t size)
@@ -82,25 +101,41 @@ static int64_t size_of_passes(int64_t extent, int64_t passes, int64_t units)
     return n * tw_cdiv(even, units) <= tw_cdiv(extent, units) ? even : size;
 }
 
+/* Sizes along the loops of a dimension of level t, whose tiles take so many passes; false: there are none like that. Of two loops the second
+ * has `share` indices beside each other. */
+static bool set_over(const tw_space *s, tw_part *p, int t, int d, int64_t passes, int64_t share)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    int64_t units = s->machine->engine[s->machine->compute].cost.array.size[d], size[MOST_LOOPS];
+    over loops = loops_over(s, f, d);
+    size[0] = passes * units / share;
+    size[1] = share;
+    if (loops.n > 1 && passes * units % share != 0) return false;
+    for (int i = 0; i < loops.n; i++) {
+        int l = loops.loop[i];
+        int64_t piece = t > 0 ? p->var[tw_var_size(s, 0, l)].hi : s->op->loop[l].extent;
+        if (loops.n == 1) size[0] = size_of_passes(piece, passes, units);
+        if (size[i] > piece) return false;
+        set_size(s, p, t, l, size[i]);
+        if (t > 0) /* of a rest no more tiles than it has passes */
+            p->var[tw_var_rule(s, f, t, l)] = (tw_range){1, 1};
+    }
+    return true;
+}
+
 /* The sizes of the k-th; false: it is another's. */
 static bool set_sizes(const tw_space *s, int k, tw_part *p)
 {
-    const tw_frame *f = &s->frame[p->frame];
-    const tw_cost_array *array = &s->machine->engine[s->machine->compute].cost.array;
-    int reduction = longest_reduction(s), last = f->n_tiled - 1;
-    const int64_t *block = shape[k / (STEPS * ORDERS)];
+    int reduction = longest_reduction(s), last = s->frame[p->frame].n_tiled - 1;
+    const int64_t *block = shape[k / (STEPS * ORDERS) % SHAPES];
+    const int64_t share = INT64_C(1) << k / (STEPS * ORDERS * SHAPES);
     int64_t step = (last > 0 ? steps_beside : steps_alone)[tw_blocks_step(k)];
     if (last > 0 && block[0] * block[1] == 1) return false;
     for (int t = 0; t <= last; t++) {
         for (int l = 0; l < s->op->n_loops; l++) set_size(s, p, t, l, s->op->loop[l].extent);
         set_size(s, p, t, reduction, step);
-        for (int d = 0; d < 2; d++) {
-            int l = loop_over(s, f, d);
-            int64_t piece = t > 0 ? p->var[tw_var_size(s, 0, l)].hi : s->op->loop[l].extent;
-            set_size(s, p, t, l, size_of_passes(piece, last > 0 && t == last ? 1 : block[d], array->size[d]));
-            if (t > 0)
-                p->var[tw_var_rule(s, f, t, l)] = (tw_range){1, 1}; /* of a rest no more tiles than it has passes */
-        }
+        for (int d = 0; d < 2; d++)
+            if (!set_over(s, p, t, d, last > 0 && t == last ? 1 : block[d], share)) return false;
     }
     return true;
 }

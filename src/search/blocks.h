@@ -1,7 +1,8 @@
 /* src/search/blocks.h - mappings to begin with whose blocks of sums suit an array, see start.h.
  *
- * Where each dimension of the array has one loop, a block of x times y passes is as many sums as have room in the innermost memory of
- * the output. Two kinds of nests make one: tiles of the innermost level that are the block, their reduction cut short so that the first
+ * Where each dimension of the array has one loop, or two that share it, a block of x times y passes is as many sums as have room in the
+ * innermost memory of the output. Of two loops that share a dimension tiles have 1, 2, 4, 8 or 16 indices of the second, so that none of its
+ * units is idle. Two kinds of nests make a block, of which loops that share a dimension have the first: tiles of the innermost level that are the block, their reduction cut short so that the first
  * of them comes early; and tiles of one pass each, of which a level outside has the block: there the reduction runs outside
  * of them, long enough in each step for the sums of the block before to leave meanwhile. What is made proves nothing. */
 #ifndef TW_SEARCH_BLOCKS_H

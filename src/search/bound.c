@@ -123,6 +123,36 @@ static void add_apart(const tw_view *v, int m, int o, tw_load l, tw_traffic_boun
     }
 }
 
+/* Whether all tiles of the operand in memory m have as many points along each loop as the largest. */
+static bool are_alike(const tw_view *v, int m, int o)
+{
+    int t = v->f->grain[m];
+    for (unsigned rest = v->s->loops[o]; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        int64_t size = v->lo[t][l];
+        if (size != v->hi[t][l] || v->small[t][l] != size || v->s->op->loop[l].extent % size != 0) return false;
+    }
+    return true;
+}
+
+/* Unfinished sums that come back into memory m by a mover of inputs may be larger tiles than these, and then their units cost less. */
+static void add_returns(const tw_view *v, int m, tw_traffic_bound *all)
+{
+    const tw_space *s = v->s;
+    int e = s->back[m], output = tw_op_output(s->op);
+    unsigned may = 0;
+    for (int t = 0; t < v->f->n_tiled; t++) may |= v->may[t] & s->reductions;
+    if (e < 0 || all->tile[e] == 0 || !may || !tw_space_holds(s, m, output)) return;
+    int64_t tile = tw_footprint_least(s, output, v->lo[v->f->grain[m]]) * s->partial_units;
+    int64_t each = tw_busy_of(&s->machine->engine[e], 1, tile);
+    if (!are_alike(v, m, output) || (s->clipped >> output & 1)) {
+        all->tile[e] = all->tile_busy[e] = 0;
+    } else if ((double)each * (double)all->tile[e] < (double)all->tile_busy[e] * (double)tile) {
+        all->tile[e] = tile;
+        all->tile_busy[e] = each;
+    }
+}
+
 static bool add_traffic(tw_view *v, tw_traffic_bound *all)
 {
     const tw_space *s = v->s;
@@ -151,6 +181,7 @@ static bool add_traffic(tw_view *v, tw_traffic_bound *all)
         if (!raise_traffic(v, m, all, &over_all)) return false;
         cost->energy_fj = tw_sat_add(cost->energy_fj, tw_max(energy, over_all));
     }
+    for (int m = 1; m < s->machine->n_memories; m++) add_returns(v, m, all);
     for (int e = 0; e < s->machine->n_engines; e++) cost->moved[e] = all->units[e];
     return true;
 }

@@ -99,16 +99,17 @@ typedef struct branch {
     const tw_deadline *deadline, *last; /* of the search; and of what comes when that has found nothing */
     int64_t total;                      /* pieces of work that all may take            */
     int64_t gained_at;                  /* work when something better was found last, or the shortlist was made */
-    bool near;                          /* something near enough was found             */
-    int64_t near_at;                    /* work when it was not yet                    */
-    int64_t polish;                     /* that may follow, 0: only on the shortlist   */
-    int64_t budget;                     /* that is left: of `total`, of patience, of polish */
-    int64_t must_left;                  /* of MUST_END; only task 0 spends it          */
-    int64_t candidate_work;             /* of a mapping of the shortlist, with all its buffers, */
-    int64_t longest_tries;              /* or of LONG_TRIES simulations of it where its program is long */
-    int64_t one_run;                    /* instructions of a program that is simulated, at most */
-    int64_t shown;                      /* the same of one that is only counted                 */
-    bool desperate;                     /* time is up, nothing was found: any program will do   */
+    tw_wide risen;          /* the first objective that nothing open was below when patience began last */
+    bool near;              /* something near enough was found             */
+    int64_t near_at;        /* work when it was not yet                    */
+    int64_t polish;         /* that may follow, 0: only on the shortlist   */
+    int64_t budget;         /* that is left: of `total`, of patience, of polish */
+    int64_t must_left;      /* of MUST_END; only task 0 spends it          */
+    int64_t candidate_work; /* of a mapping of the shortlist, with all its buffers, */
+    int64_t longest_tries;  /* or of LONG_TRIES simulations of it where its program is long */
+    int64_t one_run;        /* instructions of a program that is simulated, at most */
+    int64_t shown;          /* the same of one that is only counted                 */
+    bool desperate;         /* time is up, nothing was found: any program will do   */
     int64_t start_ns;
     atomic_int stop; /* a tw_ending, 0: go on */
     tw_heap heap;
@@ -1116,6 +1117,20 @@ static tw_status run_estimates(branch *b, tw_wide before, tw_shortlist *shortlis
     return TW_OK;
 }
 
+/* Whether the least bound has risen so far that patience should begin anew: in the first round by as much as is missing to what is near
+ * enough, which is known before anything was divided, and then by a quarter of that. Frames that come late have a search of their own. */
+static bool is_rising(branch *b)
+{
+    enum { AGAIN = 4 };
+    if (b->options->patience <= 0 || b->out->front.n == 0 || b->late.n > 0 || b->goals->pareto || is_near(b))
+        return false;
+    const tw_wide from = b->risen > 0 ? b->risen : b->out->root.of[0], now = b->floor.of[0];
+    double missing = (double)b->out->front.best[0].value.of[0] * (1 - b->gap) - (double)now;
+    double risen = (double)(now - from) * (b->risen > 0 ? AGAIN : 1);
+    b->risen = now;
+    return risen >= missing;
+}
+
 /* Where nobody is content with what is near: longer programs, whose ends are shorter, of the best kind. */
 static tw_status run_longer(branch *b, tw_shortlist *shortlist)
 {
@@ -1252,6 +1267,7 @@ static tw_status run_blocks(branch *b)
     tw_measure measure = b->goals->goal[0].measure;
     if (!has_shortlist(b) || (measure != TW_CYCLES && measure != TW_EDP)) return TW_OK;
     TW_TRY(list_blocks(b, MOST, list, &n));
+    if (n > 0) be_patient(b);
     for (int i = 0; i < n && i < TRIES && !is_over(b) && !is_near(b) && b->budget > 0; i++) {
         if (i < FIRST) be_patient(b); /* what gains something is mostly among these, but not at once */
         TW_TRY(try_kin(b, list, n, i, i < FIRST));
@@ -1677,6 +1693,7 @@ static tw_status run_rounds(branch *b)
             if (is_done(b)) return end_early(b);
         }
         int stop = atomic_load(&b->stop);
+        if (b->budget <= 0 && b->total > b->out->work && is_rising(b)) be_patient(b);
         if (stop != 0) b->out->ending = (tw_ending)stop;
         if (stop == 0 && b->budget <= 0) b->out->ending = b->near ? TW_END_GAP : TW_END_BUDGET;
         if (stop != 0 || b->budget <= 0) TW_TRY(last_resort(b));

@@ -46,26 +46,28 @@ static int64_t way_in(const tw_view *v, int o, const tw_route *r, int i, int j,
 }
 
 /* The way in of all inputs that an engine carries, one behind the other; 0: it carries none. An input whose first tile may have no
- * units does not come. */
+ * units does not come. Of several inputs the one that the engine carries first is not the one that it carries last. */
 static int64_t fill_through(const tw_view *v, int e, const tw_route *way, const int64_t (*units)[TW_MAX_OPERANDS])
 {
     const tw_space *s = v->s;
     const tw_engine *engine = &s->machine->engine[e];
-    int64_t before = INT64_MAX, all = 0, best = INT64_MAX, busy[TW_MAX_OPERANDS];
+    int64_t all = 0, best = INT64_MAX, before[TW_MAX_OPERANDS], behind[TW_MAX_OPERANDS];
+    int n = 0;
     for (int o = 0; o < tw_op_output(s->op); o++) {
         int k = step_of(s, &way[o], o, e);
         if (k < 0 || units[v->f->n_tiled - 1][o] == 0) continue;
         int64_t moved = units[v->f->grain[way[o].memory[k]]][o];
-        before = tw_min(before, way_in(v, o, &way[o], 0, k, units));
-        busy[o] = tw_cost_by_shape(&engine->cost) ? cost_of(v, e, moved) : tw_engine_busy(engine, tw_max(1, moved));
-        all = tw_sat_add(all, busy[o]);
+        int64_t busy =
+            tw_cost_by_shape(&engine->cost) ? cost_of(v, e, moved) : tw_engine_busy(engine, tw_max(1, moved));
+        before[n] = way_in(v, o, &way[o], 0, k, units);
+        behind[n++] = way_in(v, o, &way[o], k, way[o].n, units) - busy;
+        all = tw_sat_add(all, busy);
     }
-    if (before == INT64_MAX) return 0;
-    for (int o = 0; o < tw_op_output(s->op); o++) { /* which one comes last */
-        int k = units[v->f->n_tiled - 1][o] > 0 ? step_of(s, &way[o], o, e) : -1;
-        if (k >= 0) best = tw_min(best, tw_sat_add(all - busy[o], way_in(v, o, &way[o], k, way[o].n, units)));
-    }
-    return tw_sat_add(before, best);
+    for (int first = 0; first < n; first++)
+        for (int last = 0; last < n; last++)
+            if (first != last || n == 1)
+                best = tw_min(best, tw_sat_add(before[first], tw_sat_add(all, behind[last])));
+    return n == 0 ? 0 : best;
 }
 
 /* Before the first execution all its inputs have come through all engines. */

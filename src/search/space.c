@@ -1,5 +1,6 @@
 /* src/search/space.c - see space.h. */
 #include "search/layout.h"
+#include "search/mirror.h"
 #include "tile/box.h"
 
 #include <math.h>
@@ -79,6 +80,7 @@ static tw_status make_frames(tw_space *s, const tw_search_options *options, tw_a
     int last = s->machine->n_memories - 1, n_spreads;
     tw_laying *over;
     TW_TRY(tw_spreads_of(s, arena, &n_spreads, &over));
+    n_spreads = tw_mirror_drop(s, options, n_spreads, over);
     if (over[n_spreads - 1].joined) TW_TRY(tw_layout_open(s, arena));
     TW_ALLOC(arena, s->frame, (1 << (last - 1)) * (int)tw_max(n_spreads, TW_N_ACCUMULATES));
     /* From all passed through to none, as the notes have it: direct first. */

@@ -127,6 +127,37 @@ int64_t tw_fit_last(int64_t extent, tw_range largest, int64_t size, int64_t spar
 
 /* ---- a block ---- */
 
+/* The stride of the axis that the loop moves alone, in elements; 1: other loops move it, too. */
+static int64_t stride_along(const tw_space *s, int o, int l)
+{
+    const tw_operand *operand = &s->op->operand[o];
+    for (int a = 0; a < operand->n_axes; a++) {
+        const tw_axis *axis = &operand->axis[a];
+        int n = 0;
+        int64_t coef = 1;
+        for (int i = 0; i < axis->n_terms; i++) {
+            n += s->op->loop[axis->term[i].loop].extent > 1;
+            if (axis->term[i].loop == l) coef = axis->term[i].coef;
+        }
+        if (coef > 1) return n == 1 && axis->divisor == 1 ? coef : 1;
+    }
+    return 1;
+}
+
+/* Elements that the block reads of an operand along the loops over dimension d, at least, where all of them are its own. Innermost tiles bring
+ * what a stride leaves between their positions, also inside of larger ones: tiles of a x b positions are (1 + s (a - 1)) (1 + s (b - 1))
+ * elements, s a b - (s - 1) or more, and there are no more tiles than passes. */
+static int64_t elements_over(const start *b, int o, int d)
+{
+    int64_t stride = INT64_MAX;
+    for (unsigned rest = b->v->f->loops[d]; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        if (b->v->s->op->loop[l].extent > 1) stride = tw_min(stride, stride_along(b->v->s, o, l));
+    }
+    if (stride <= 1 || stride == INT64_MAX) return b->least[d];
+    return tw_max(b->least[d], tw_sat_mul(stride, b->least[d]) - tw_sat_mul(stride - 1, b->passes[d]));
+}
+
 /* Units of an operand that the block reads at least. */
 static int64_t units_read(const start *b, int o)
 {
@@ -135,7 +166,7 @@ static int64_t units_read(const start *b, int o)
     unsigned own = s->loops[o] & ~s->windows;
     for (int d = 0; d < b->n_dims; d++) {
         unsigned over = b->v->f->loops[d];
-        if (over && (over & ~own) == 0) n = tw_sat_mul(n, b->least[d]);
+        if (over && (over & ~own) == 0) n = tw_sat_mul(n, elements_over(b, o, d));
         for (unsigned rest = (over & ~own) ? over & own : 0; rest; rest &= rest - 1)
             n = tw_sat_mul(n, b->lo[__builtin_ctz(rest)]);
     }

@@ -141,6 +141,27 @@ static void make_conv(maker *m)
     print_op(m, "multiply-add", loops, "ic, kx", reads, "oc, ox");
 }
 
+/* Rows and columns that may be exchanged: of positions, or of windows over them. */
+static void make_square(maker *m)
+{
+    char loops[96], reads[240];
+    int64_t e = pick(m, 2, 3), pad = pick(m, 0, 1);
+    bool weighs = chance(m, 2), oblong = chance(m, 4); /* almost a square */
+    if (chance(m, 2)) {
+        snprintf(loops, sizeof loops, "y: %" PRId64 ", x: %" PRId64 ", c: %" PRId64, e, e + oblong, pick(m, 1, 2));
+        snprintf(reads, sizeof reads, "ifm: {dtype: %s, at: [y, x]}, w: {%sdtype: i8, at: [c]}", types(m, true),
+                 role(m));
+        print_op(m, "multiply-add", loops, "", reads, "c, y, x");
+        return;
+    }
+    snprintf(loops, sizeof loops, "y: %" PRId64 ", x: %" PRId64 ", ky: 2, kx: 2", e, e);
+    snprintf(reads, sizeof reads,
+             "ifm: {dtype: i8, at: [y + ky - %" PRId64 ", x + kx - %" PRId64 "], shape: [%" PRId64 ", %" PRId64
+             "]}%s",
+             pad, oblong ? 0 : pad, e, e, weighs ? ", w: {dtype: i8, at: [ky, kx]}" : "");
+    print_op(m, weighs ? "multiply-add" : "max", loops, "ky, kx", reads, "y, x");
+}
+
 /* Each point has one of two inputs, or none where there is a gap. */
 static void make_concat(maker *m)
 {
@@ -213,7 +234,7 @@ static void make_operator(maker *m)
         make_window(m);
         return;
     }
-    switch (pick(m, 0, 14)) {
+    switch (pick(m, 0, 15)) {
     case 0:
     case 1:
     case 2: make_matmul(m); break;
@@ -225,6 +246,7 @@ static void make_operator(maker *m)
     case 8: make_concat(m); break;
     case 9: make_frame(m); break;
     case 10: make_reduction(m); break;
+    case 11: make_square(m); break;
     default: make_window(m);
     }
 }

@@ -701,7 +701,7 @@ TEST(the_best_within_limits_is_the_best_of_what_obeys_them)
         options.limits = &all;
         CHECK_EQ(tw_goals_of(&options, p.machine, &diag, &goals), TW_OK);
         obedient o = {.op = &p.model->op[0], .limits = &limits, .goals = &goals, .rng = &rng};
-        brute_run(&(brute_space){p.model, p.machine, c.max_buffers, true}, try_obedient, &o);
+        brute_run(&(brute_space){p.model, p.machine, c.max_buffers, true, .divided = true}, try_obedient, &o);
         const tw_plan *plan = search(&p, p.machine, options);
         n_found += o.found;
         bool same = (plan != NULL) == o.found;
