@@ -1164,6 +1164,32 @@ static tw_status run_others(branch *b, tw_shortlist *shortlist)
     return TW_OK;
 }
 
+/* The part of the best mapping, NULL in *out: the space does not say which it is. */
+static tw_status part_of_best(const branch *b, tw_part **out)
+{
+    const tw_best *best = &b->out->front.best[0];
+    *out = NULL;
+    for (int i = 0; i < b->space->n_frames && !*out; i++)
+        if (best->frame < 0 || best->frame == i) TW_TRY(tw_part_of_map(b->space, i, &best->map, out));
+    return TW_OK;
+}
+
+/* Nests like the best, of which less has to come before the first execution. */
+static tw_status run_pieces(branch *b, tw_shortlist *shortlist)
+{
+    tw_part *home = NULL;
+    if (!b->space->reductions || b->out->front.n == 0 || is_over(b) || is_near(b)) return TW_OK;
+    TW_TRY(part_of_best(b, &home));
+    if (!home) return TW_OK;
+    *shortlist = new_shortlist(b);
+    tw_shortlist_divide(b->space, home, shortlist_best(b, INT64_MAX), shortlist);
+    free(home);
+    spend(b, tw_shortlist_work(shortlist));
+    if (shortlist->n == 0) return TW_OK;
+    be_patient(b);
+    return serve(b, shortlist, INT64_MAX);
+}
+
 static tw_status run_shortlist(branch *b)
 {
     const tw_front *front = &b->out->front;
@@ -1172,6 +1198,7 @@ static tw_status run_shortlist(branch *b)
     tw_shortlist *shortlist = malloc(sizeof *shortlist);
     tw_status status = shortlist ? run_estimates(b, before, shortlist) : TW_ERR_NOMEM;
     if (status == TW_OK) status = run_longer(b, shortlist);
+    if (status == TW_OK && is_timed(b)) status = run_pieces(b, shortlist);
     if (status == TW_OK && is_timed(b)) status = run_doubtful(b, shortlist);
     if (status == TW_OK && is_timed(b)) status = run_others(b, shortlist);
     free(shortlist);
@@ -1259,16 +1286,6 @@ static tw_status run_blocks(branch *b)
 }
 
 /* ---- around the best ---- */
-
-/* The part of the best mapping, NULL in *out: the space does not say which it is. */
-static tw_status part_of_best(const branch *b, tw_part **out)
-{
-    const tw_best *best = &b->out->front.best[0];
-    *out = NULL;
-    for (int i = 0; i < b->space->n_frames && !*out; i++)
-        if (best->frame < 0 || best->frame == i) TW_TRY(tw_part_of_map(b->space, i, &best->map, out));
-    return TW_OK;
-}
 
 /* The best mapping with a level more, which what is short at its ends gains by. */
 static tw_status run_levels(branch *b)

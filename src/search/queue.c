@@ -15,7 +15,8 @@ typedef struct play {
     int n_stored;
     /* The step whose execution stands behind the loads of the next one. */
     bool waits, begins, ends;
-    double arrived; /* when its inputs are there            */
+    double arrived;               /* when its inputs are there            */
+    double share, share_of_store; /* of it as of a whole one */
     int unit_of_store;
     int64_t n_steps; /* so far */
 } play;
@@ -35,16 +36,25 @@ static double serve(play *p, int unit, double ready, double cycles)
     return p->unit[unit];
 }
 
+/* What is left of a whole tile where these places stand on their last index. */
+static double share_of(const tw_queue *q, unsigned at_last)
+{
+    double share = 1;
+    for (int i = 0; i < q->n_places; i++)
+        if ((at_last >> i & 1) && q->rest[i] > 0) share *= q->rest[i];
+    return share;
+}
+
 static void execute(play *p)
 {
     const tw_queue *q = p->q;
     bool few = q->sums <= TW_QUEUE_SUMS;
     double start = fmax(p->engine, p->arrived);
     if (p->begins && few) start = fmax(start, p->stored[p->n_stored % q->sums]);
-    p->engine = start + q->exec;
+    p->engine = start + p->share * q->exec;
     p->waits = false;
     if (!p->ends) return;
-    double end = serve(p, p->unit_of_store, p->engine, q->store);
+    double end = serve(p, p->unit_of_store, p->engine, p->share_of_store * q->store);
     if (few) p->stored[p->n_stored++ % q->sums] = end;
 }
 
@@ -55,9 +65,12 @@ static void step(play *p, unsigned at_first, unsigned at_last)
     double arrived = 0;
     p->n_steps++;
     for (int i = 0; i < q->n_inputs; i++)
-        if ((q->first[i] & ~at_first) == 0) arrived = fmax(arrived, serve(p, next_unit(p), 0, q->load[i]));
+        if ((q->first[i] & ~at_first) == 0)
+            arrived = fmax(arrived, serve(p, next_unit(p), 0, q->load[i] * share_of(q, at_last & q->shrinks[i])));
     if (p->waits) execute(p);
     p->arrived = arrived;
+    p->share = share_of(q, at_last);
+    p->share_of_store = share_of(q, at_last & q->output);
     p->begins = (inside & ~at_first) == 0;
     p->ends = (inside & ~at_last) == 0;
     p->waits = true;
