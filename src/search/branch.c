@@ -10,6 +10,7 @@
 #include "search/seed.h"
 #include "search/shortlist.h"
 #include "search/sizes.h"
+#include "search/spread.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -337,6 +338,15 @@ static int64_t node_work(const branch *b, const tw_part *part)
     return NODE_WORK + (int64_t)b->space->frame[part->frame].n_vars * (closed ? 3 : 1) / 2;
 }
 
+/* Whether nothing is lost without the part, since a frame with the same tiles takes no longer for any of them: asked when sizes are chosen, and
+ * nothing else. */
+static bool is_beaten(const branch *b, tw_part *part)
+{
+    const tw_frame *f = &b->space->frame[part->frame];
+    if (b->space->notes || b->out->front.counts || f->n_dims == 0) return false;
+    return tw_spread_is_beaten(b->space, part);
+}
+
 static bool take_part(void *user, tw_part *part)
 {
     task *t = user;
@@ -361,6 +371,11 @@ static bool take_part(void *user, tw_part *part)
         return true;
     }
     tw_part_bound(all->space, all->goals, &least, part);
+    if (is_beaten(all, part)) {
+        t->closed[TW_BOUND_COMPUTE]++;
+        free(part);
+        return true;
+    }
     if (!task_wanted(t, &part->bound, part->closer))
         free(part);
     else if (!tw_heap_push(&t->heap, part))
