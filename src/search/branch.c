@@ -340,11 +340,14 @@ static int64_t node_work(const branch *b, const tw_part *part)
 
 /* Whether nothing is lost without the part, since a frame with the same tiles takes no longer for any of them: asked when sizes are chosen, and
  * nothing else. */
-static bool is_beaten(const branch *b, tw_part *part)
+static bool is_beaten(const branch *b, tw_part *part, int64_t *work)
 {
+    int64_t n_asked = 0;
     const tw_frame *f = &b->space->frame[part->frame];
     if (b->space->notes || b->out->front.counts || f->n_dims == 0) return false;
-    return tw_spread_is_beaten(b->space, part);
+    bool beaten = tw_spread_is_beaten(b->space, part, &n_asked);
+    *work += n_asked / 2;
+    return beaten;
 }
 
 static bool take_part(void *user, tw_part *part)
@@ -371,15 +374,14 @@ static bool take_part(void *user, tw_part *part)
         return true;
     }
     tw_part_bound(all->space, all->goals, &least, part);
-    if (is_beaten(all, part)) {
+    if (!task_wanted(t, &part->bound, part->closer)) {
+        free(part);
+    } else if (is_beaten(all, part, &t->work)) {
         t->closed[TW_BOUND_COMPUTE]++;
         free(part);
-        return true;
-    }
-    if (!task_wanted(t, &part->bound, part->closer))
-        free(part);
-    else if (!tw_heap_push(&t->heap, part))
+    } else if (!tw_heap_push(&t->heap, part)) {
         t->status = TW_ERR_NOMEM;
+    }
     return t->status == TW_OK;
 }
 

@@ -314,23 +314,24 @@ static int64_t passes_in(const tw_space *s, const tw_frame *f, const int64_t *le
 
 /* Whether no tile takes more passes in frame g than in frame f, `len` being chosen along the loops before l; *fewer: some take fewer. */
 static bool takes_no_more(const tw_space *s, const tw_frame *f, const tw_frame *g, const tile_lengths *tiles, int l,
-                          int64_t *len, bool *fewer)
+                          int64_t *len, bool *fewer, int64_t *n_asked)
 {
     if (l == s->op->n_loops) {
         int64_t here = passes_in(s, f, len), there = passes_in(s, g, len);
+        ++*n_asked;
         *fewer = *fewer || there < here;
         return there <= here;
     }
     for (int i = 0; i < tiles->n[l]; i++) {
         len[l] = tiles->len[l][i];
-        if (!takes_no_more(s, f, g, tiles, l + 1, len, fewer)) return false;
+        if (!takes_no_more(s, f, g, tiles, l + 1, len, fewer, n_asked)) return false;
     }
     return true;
 }
 
-bool tw_spread_is_beaten(const tw_space *s, tw_part *p)
+bool tw_spread_is_beaten(const tw_space *s, tw_part *p, int64_t *n_asked)
 {
-    enum { MOST_TILES = 256 };
+    enum { MOST_TILES = 64 };
     const tw_frame *f = &s->frame[p->frame];
     const tw_cost_array *array = array_of(s);
     tile_lengths tiles = {0};
@@ -348,7 +349,7 @@ bool tw_spread_is_beaten(const tw_space *s, tw_part *p)
         bool fewer = false;
         if (g == f || g->joined || g->n_tiled != f->n_tiled || memcmp(g->memory, f->memory, sizeof g->memory) != 0)
             continue;
-        if (takes_no_more(s, f, g, &tiles, 0, len, &fewer) && (fewer || g < f)) return true;
+        if (takes_no_more(s, f, g, &tiles, 0, len, &fewer, n_asked) && (fewer || g < f)) return true;
     }
     return false;
 }
