@@ -103,13 +103,8 @@ static const target after_networks[] = {
     {"conv 3x3 56x56x64, kpu", CONV, "kpu", NULL, {TW_CYCLES, NULL}, 0, 0.01, 2},
     {"conv 3x3 56x56x64 i8, gemmini-like", CONV_I8, "gemmini-like", NULL, {TW_CYCLES, NULL}, 459108, -1, 1},
     /* The figure was measured on the Gemmini-like machine: of the two maps in ../shared/repro that fit, its own is 534'249 cycles with i8 and does not
-     * fit with f32, and the one for this machine is 2'487'934. With f32 no mapping here takes fewer than 520'395 cycles. With i8, 64 channels of nine rows come from flash before anything runs
-     * (9'412 cycles), unless input channels are cut in sram; then the loads of the next rows, one step ahead, take longer than
-     * the steps (468'075 cycles by hand). With twenty times the work nothing better is found, `plan CONV_I8 -m ethos-u55-like
-     * --objective=latency --budget=400000000`, but the bound is 451'874: neither reached nor excluded.
-     * Narrower tiles start sooner, but a transfer whose rows are not whole pays 64 cycles for each channel (686'057 cycles with 8x8 positions). With
-     * input channels cut in sram and sums that leave shram (24 channels at a time, 16 output channels) start and end take 6'136 cycles, which would do; but
-     * the next sums of a tile come back only when those before have been stored into it: 776'144 cycles. */
+     * fit with f32, and the one for this machine is 2'487'934. With f32 no mapping here takes fewer than 520'395 cycles, and on the Gemmini-like machine none fewer than 460'131 (460'244 found). With i8, 64 channels of nine rows come from flash before anything runs
+     * (9'412 cycles), unless input channels are cut in sram: 40 and then 24 of them, while the sums of 8 channels and 8 rows stay in shram. */
     {"conv 3x3 56x56x64 i8, ethos-u55-like", CONV_I8, "ethos-u55-like", NULL, {TW_CYCLES, NULL}, 459108, -1, 1},
     {"swiglu 256x4096x14336, kpu",
      "matmul:256x14336x4096" SWIGLU_TYPE,

@@ -1,5 +1,6 @@
 /* src/search/bound.c - see bound.h. */
 #include "search/closed.h"
+#include "search/shapes.h"
 
 #include <math.h>
 
@@ -188,6 +189,23 @@ static bool add_traffic(tw_view *v, tw_traffic_bound *all)
 
 /* ---- over all orders and residencies ---- */
 
+/* The same in busy cycles, where what a unit takes follows from the shapes of tiles; 0: not known. */
+static int64_t shaped_cycles(tw_closed *c, int e)
+{
+    static const double parts = 4096; /* of a thousandth of a cycle: prices are whole numbers */
+    const tw_space *s = c->v->s;
+    tw_price price = {{0}, 0};
+    if (!tw_cost_by_shape(&s->machine->engine[e].cost)) return 0;
+    for (int o = 0; o < s->op->n_operands; o++) {
+        if (!tw_space_holds(s, c->memory, o)) continue;
+        int64_t each = (int64_t)(parts * tw_shapes_rate(c->v, c->memory, o));
+        if (s->mover[c->memory][o] == e) price.of[o] = each;
+        if (o == tw_op_output(s->op) && s->back[c->memory] == e) price.back = each;
+    }
+    int64_t least = tw_closed_least(c, &price);
+    return least < INT64_MAX ? (int64_t)((double)least / (parts * TW_MILLI) * (1 - 1e-12)) : 0;
+}
+
 /* Units by each mover between memory m and those outside. Movers that nothing makes wait, however often tiles come, are not
  * asked about. */
 static void raise_movers(tw_closed *c, tw_traffic_bound *all)
@@ -198,6 +216,7 @@ static void raise_movers(tw_closed *c, tw_traffic_bound *all)
         if (engine->kind != TW_MOVES || engine->memory != c->memory || all->units[e] == 0) continue;
         tw_price price = tw_price_of_units(s, c->memory, e);
         all->units[e] = tw_max(all->units[e], tw_closed_least(c, &price));
+        if (s->wants & TW_WANTS_TIME) all->shaped[e] = shaped_cycles(c, e);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "search/seed.h"
 #include "search/shortlist.h"
 #include "search/sizes.h"
+#include "search/spread.h"
 #include "search/tail.h"
 
 #include <math.h>
@@ -339,6 +340,18 @@ static int64_t node_work(const branch *b, const tw_part *part)
     return NODE_WORK + (int64_t)b->space->frame[part->frame].n_vars * (closed ? 3 : 1) / 2;
 }
 
+/* Whether nothing is lost without the part, since a frame with the same tiles takes no longer for any of them: asked when sizes are chosen, and
+ * nothing else. */
+static bool is_beaten(const branch *b, tw_part *part, int64_t *work)
+{
+    int64_t n_asked = 0;
+    const tw_frame *f = &b->space->frame[part->frame];
+    if (b->space->notes || b->out->front.counts || f->n_dims == 0) return false;
+    bool beaten = tw_spread_is_beaten(b->space, part, &n_asked);
+    *work += n_asked / 2;
+    return beaten;
+}
+
 static bool take_part(void *user, tw_part *part)
 {
     task *t = user;
@@ -363,10 +376,14 @@ static bool take_part(void *user, tw_part *part)
         return true;
     }
     tw_part_bound(all->space, all->goals, &least, part);
-    if (!task_wanted(t, &part->bound, part->closer))
+    if (!task_wanted(t, &part->bound, part->closer)) {
         free(part);
-    else if (!tw_heap_push(&t->heap, part))
+    } else if (is_beaten(all, part, &t->work)) {
+        t->closed[TW_BOUND_COMPUTE]++;
+        free(part);
+    } else if (!tw_heap_push(&t->heap, part)) {
         t->status = TW_ERR_NOMEM;
+    }
     return t->status == TW_OK;
 }
 
@@ -1180,6 +1197,32 @@ static tw_status run_others(branch *b, tw_shortlist *shortlist)
     return TW_OK;
 }
 
+/* The part of the best mapping, NULL in *out: the space does not say which it is. */
+static tw_status part_of_best(const branch *b, tw_part **out)
+{
+    const tw_best *best = &b->out->front.best[0];
+    *out = NULL;
+    for (int i = 0; i < b->space->n_frames && !*out; i++)
+        if (best->frame < 0 || best->frame == i) TW_TRY(tw_part_of_map(b->space, i, &best->map, out));
+    return TW_OK;
+}
+
+/* Nests like the best, of which less has to come before the first execution. */
+static tw_status run_pieces(branch *b, tw_shortlist *shortlist)
+{
+    tw_part *home = NULL;
+    if (!b->space->reductions || b->out->front.n == 0 || is_over(b) || is_near(b)) return TW_OK;
+    TW_TRY(part_of_best(b, &home));
+    if (!home) return TW_OK;
+    *shortlist = new_shortlist(b);
+    tw_shortlist_divide(b->space, home, shortlist_best(b, INT64_MAX), shortlist);
+    free(home);
+    spend(b, tw_shortlist_work(shortlist));
+    if (shortlist->n == 0) return TW_OK;
+    be_patient(b);
+    return serve(b, shortlist, INT64_MAX);
+}
+
 static tw_status run_shortlist(branch *b)
 {
     const tw_front *front = &b->out->front;
@@ -1188,6 +1231,7 @@ static tw_status run_shortlist(branch *b)
     tw_shortlist *shortlist = malloc(sizeof *shortlist);
     tw_status status = shortlist ? run_estimates(b, before, shortlist) : TW_ERR_NOMEM;
     if (status == TW_OK) status = run_longer(b, shortlist);
+    if (status == TW_OK && is_timed(b)) status = run_pieces(b, shortlist);
     if (status == TW_OK && is_timed(b)) status = run_doubtful(b, shortlist);
     if (status == TW_OK && is_timed(b)) status = run_others(b, shortlist);
     free(shortlist);
@@ -1276,16 +1320,6 @@ static tw_status run_blocks(branch *b)
 }
 
 /* ---- around the best ---- */
-
-/* The part of the best mapping, NULL in *out: the space does not say which it is. */
-static tw_status part_of_best(const branch *b, tw_part **out)
-{
-    const tw_best *best = &b->out->front.best[0];
-    *out = NULL;
-    for (int i = 0; i < b->space->n_frames && !*out; i++)
-        if (best->frame < 0 || best->frame == i) TW_TRY(tw_part_of_map(b->space, i, &best->map, out));
-    return TW_OK;
-}
 
 /* The best mapping with a level more, which what is short at its ends gains by. */
 static tw_status run_levels(branch *b)

@@ -521,7 +521,7 @@ static int64_t link_cycles(const tw_view *v, const tw_ends *ends, const int64_t 
     const tw_route *way = ends->way, *out = &way[output];
     int64_t busy = tw_cdiv(busy_moving(v, all, e), engine->count);
     busy = tw_max(busy, tw_cdiv(arranged_cycles(s, engine), engine->count));
-    busy = tw_max(busy, tw_cdiv(tw_shapes_busy(v, e, all), engine->count));
+    busy = tw_max(busy, tw_cdiv(tw_max(tw_shapes_busy(v, e, all), all->shaped[e]), engine->count));
     busy = tw_sat_add(busy, tw_sat_add(rim_cycles(s, engine), launch_of(s)));
     int64_t before = INT64_MAX, after = INT64_MAX,
             more = tw_cost_cycles(&engine->cost, 1) - tw_engine_busy(engine, 1);

@@ -5,9 +5,10 @@
 
 typedef struct play {
     const tw_queue *q;
-    int n_first; /* iterations of each loop before one is taken to be like those that follow: with prefetch its
+    unsigned rests; /* places whose last tile is shorter */
+    int n_first;    /* iterations of each loop before one is taken to be like those that follow: with prefetch its
                     execution is the one of the iteration before, and the first one may wait for a store */
-    int period;  /* iterations that are repeated: as many as there are units, then turns are as before */
+    int period;     /* iterations that are repeated: as many as there are units, then turns are as before */
     double unit[TW_QUEUE_UNITS];
     int turn;      /* the unit that comes next */
     double engine; /* when the compute engine is free */
@@ -15,7 +16,8 @@ typedef struct play {
     int n_stored;
     /* The step whose execution stands behind the loads of the next one. */
     bool waits, begins, ends;
-    double arrived; /* when its inputs are there            */
+    double arrived;               /* when its inputs are there            */
+    double share, share_of_store; /* of it as of a whole one */
     int unit_of_store;
     int64_t n_steps; /* so far */
 } play;
@@ -35,16 +37,24 @@ static double serve(play *p, int unit, double ready, double cycles)
     return p->unit[unit];
 }
 
+/* What is left of a whole tile where these places stand on their last index. */
+static double share_of(const play *p, unsigned at_last)
+{
+    double share = 1;
+    for (unsigned rest = at_last & p->rests; rest; rest &= rest - 1) share *= p->q->rest[__builtin_ctz(rest)];
+    return share;
+}
+
 static void execute(play *p)
 {
     const tw_queue *q = p->q;
     bool few = q->sums <= TW_QUEUE_SUMS;
     double start = fmax(p->engine, p->arrived);
     if (p->begins && few) start = fmax(start, p->stored[p->n_stored % q->sums]);
-    p->engine = start + q->exec;
+    p->engine = start + p->share * q->exec;
     p->waits = false;
     if (!p->ends) return;
-    double end = serve(p, p->unit_of_store, p->engine, q->store);
+    double end = serve(p, p->unit_of_store, p->engine, p->share_of_store * q->store);
     if (few) p->stored[p->n_stored++ % q->sums] = end;
 }
 
@@ -55,9 +65,12 @@ static void step(play *p, unsigned at_first, unsigned at_last)
     double arrived = 0;
     p->n_steps++;
     for (int i = 0; i < q->n_inputs; i++)
-        if ((q->first[i] & ~at_first) == 0) arrived = fmax(arrived, serve(p, next_unit(p), 0, q->load[i]));
+        if ((q->first[i] & ~at_first) == 0)
+            arrived = fmax(arrived, serve(p, next_unit(p), 0, q->load[i] * share_of(p, at_last & q->shrinks[i])));
     if (p->waits) execute(p);
     p->arrived = arrived;
+    p->share = share_of(p, at_last);
+    p->share_of_store = share_of(p, at_last & q->output);
     p->begins = (inside & ~at_first) == 0;
     p->ends = (inside & ~at_last) == 0;
     p->waits = true;
@@ -114,6 +127,7 @@ double tw_queue_cycles(const tw_queue *q, int64_t *n_steps)
 {
     enum { MANY = 512 };
     play p = {.q = q, .n_first = MANY, .period = q->units};
+    for (int i = 0; i < q->n_places; i++) p.rests |= (unsigned)(q->rest[i] > 0 && q->rest[i] < 1) << i;
     if (steps_of(&p) > MANY) p.n_first = q->prefetches ? 3 : 2;
     if (steps_of(&p) > 2 * MANY) p.n_first = p.period = 1;
     run(&p, 0, 0, 0);

@@ -10,7 +10,7 @@
  * takes; but the nest of tile loops is regular. The queue is played for the first iterations of each loop and for the last one,
  * and those between are taken to be as long as the last of the first: some hundred steps, whatever the length of the program.
  *
- * This is an estimate, not a bound: tiles are taken to be alike, and buffers of inputs to be enough. */
+ * This is an estimate, not a bound: tiles are taken to be alike but for rests, and buffers of inputs to be enough. */
 #ifndef TW_SEARCH_QUEUE_H
 #define TW_SEARCH_QUEUE_H
 #include "core/core.h"
@@ -24,6 +24,7 @@ enum {
 typedef struct tw_queue {
     int n_places;
     int64_t trips[TW_QUEUE_PLACES]; /* of the loops of tiles, outermost first                                 */
+    double rest[TW_QUEUE_PLACES];   /* how long the last tile is, as a share of the others; 0: as long as they */
     unsigned output;                /* places that change the output's tile                                   */
     double exec;                    /* cycles of one execution,                                               */
     double store;                   /* and of one store                                                       */
@@ -31,8 +32,9 @@ typedef struct tw_queue {
     bool prefetches;                /* the loads of a step stand before the store of the step before it       */
     int sums;                       /* buffers of the output: executions wait for a store if there are few    */
     int n_inputs;
-    double load[TW_QUEUE_INPUTS];    /* cycles of one transfer                                                 */
-    unsigned first[TW_QUEUE_INPUTS]; /* places that stand on their first index when a tile comes               */
+    double load[TW_QUEUE_INPUTS];      /* cycles of one transfer of a whole tile,                                */
+    unsigned shrinks[TW_QUEUE_INPUTS]; /* which is shorter where these places stand on their last index        */
+    unsigned first[TW_QUEUE_INPUTS];   /* places that stand on their first index when a tile comes               */
 } tw_queue;
 
 /* Cycles from the first load to the end of the last store; the steps that were played for it are added to *n_steps. */

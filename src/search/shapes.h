@@ -10,6 +10,8 @@
 
 /* Busy cycles of engine e, all of its units together; 0: it is not told shapes, or they are not known here. */
 int64_t tw_shapes_busy(const tw_view *view, int e, const tw_traffic_bound *all);
+/* Thousandths of a cycle that a unit of the operand, moved into or out of memory m, takes at least: that of the longest rows and planes; 0 as above. */
+double tw_shapes_rate(const tw_view *view, int m, int operand);
 /* Cycles of one transfer of so many units of an operand into or out of memory m; 0 as above. */
 int64_t tw_shapes_cycles(const tw_view *view, int m, int operand, int64_t units);
 #endif

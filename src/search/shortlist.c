@@ -43,6 +43,7 @@ typedef struct nest_search {
     double slack;   /* times as many passes as needed do no harm */
     bool slides;    /* windows slide where that spares something   */
     bool windowed;  /* some may                                    */
+    bool divides;   /* reductions are cut in the outer one of two levels, too */
     int n_sizes[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS];
     int64_t sizes[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS][MOST_SIZES]; /* of each level, falling */
     tw_candidate candidate;                                       /* at hand */
@@ -235,6 +236,7 @@ static void list_sizes(nest_search *c, int t, int l)
 typedef struct nest {
     int n, end[TW_SHORTLIST_LEVELS]; /* places, and those before the end of each level */
     int64_t trips[MOST_PLACES];
+    double rest[MOST_PLACES]; /* length of the last tile as a share of the others                         */
     unsigned depends[TW_MAX_OPERANDS]; /* places that change the operand's tile */
 } nest;
 
@@ -246,6 +248,8 @@ static nest nest_of(const nest_search *c)
             int l = c->candidate.order[t][i];
             for (int o = 0; o < c->s->op->n_operands; o++)
                 if (tw_space_depends(c->s, o, l)) n.depends[o] |= 1u << n.n;
+            cut k = cut_of(t > 0 ? c->candidate.size[t - 1][l] : c->s->op->loop[l].extent, c->candidate.size[t][l]);
+            n.rest[n.n] = k.len[0] - k.len[1] > 1 ? (double)k.len[1] / (double)k.len[0] : 1;
             n.trips[n.n++] = c->trips[t][l];
         }
         n.end[t] = n.n;
@@ -259,6 +263,17 @@ static int64_t product_of(const nest *n, unsigned places)
 {
     int64_t product = 1;
     for (; places; places &= places - 1) product = tw_sat_mul(product, n->trips[__builtin_ctz(places)]);
+    return product;
+}
+
+/* The same in whole tiles, rests being parts of them. */
+static double whole_of(const nest *n, unsigned places)
+{
+    double product = 1;
+    for (; places; places &= places - 1) {
+        int i = __builtin_ctz(places);
+        product *= (double)(n->trips[i] - 1) + n->rest[i];
+    }
     return product;
 }
 
@@ -728,6 +743,12 @@ static bool is_wanted(const nest_search *c, int64_t cycles, int64_t execs, const
     return shortlist->n < TW_SHORTLIST_CANDIDATES || weight <= shortlist->candidate[shortlist->n - 1].weight;
 }
 
+/* How many times longer the transfer of a whole tile is than a transfer as estimated, which is a whole tile's where shapes matter. */
+static double larger_than_mean(const nest_search *c, const nest *n, int m, int o, unsigned own)
+{
+    return c->shaped[m][o] > 0 ? 1 : (double)product_of(n, own) / whole_of(n, own);
+}
+
 /* Cycles of the whole program where the mover that stores the output of memory m loads inputs, too; 0: it does not. */
 static int64_t queue_cycles(const nest_search *c, const nest *n, int m, const burden *w)
 {
@@ -739,16 +760,21 @@ static int64_t queue_cycles(const nest_search *c, const nest *n, int m, const bu
     if (engine->carries != TW_BOTH_WAYS || output > TW_QUEUE_INPUTS || n->end[t] > TW_QUEUE_PLACES) return 0;
     tw_queue q = {.n_places = n->end[t],
                   .output = n->depends[output] & places,
-                  .exec = (double)c->compute / (double)product_of(n, places),
+                  .exec = (double)c->compute / whole_of(n, places),
                   .units = (int)tw_min(engine->count, TW_QUEUE_UNITS),
                   .prefetches = engine->prefetches,
                   .sums = (int)tw_min(w->sums[m], TW_QUEUE_SUMS + 1)};
     memcpy(q.trips, n->trips, (size_t)n->end[t] * sizeof *q.trips);
-    q.store = transfer_of(c, m, output, product_of(n, q.output), c->sweep[t][output], false);
+    memcpy(q.rest, n->rest, (size_t)n->end[t] * sizeof *q.rest);
+    q.store = transfer_of(c, m, output, product_of(n, q.output), c->sweep[t][output], false) *
+              larger_than_mean(c, n, m, output, q.output);
     for (int o = 0; o < output; o++) {
         if (!tw_space_holds(s, m, o) || s->mover[m][o] != e) continue;
         const residency *kept = &w->kept[m][o];
-        q.load[q.n_inputs] = transfer_of(c, m, o, kept->transfers, kept->moved, kept->slide >= 0);
+        unsigned own = places & n->depends[o];
+        q.load[q.n_inputs] = transfer_of(c, m, o, kept->transfers, kept->moved, kept->slide >= 0) *
+                             larger_than_mean(c, n, m, o, own);
+        q.shrinks[q.n_inputs] = own;
         q.first[q.n_inputs++] = kept->first & places;
     }
     double cycles = q.n_inputs > 0 ? tw_queue_cycles(&q, &c->shortlist->n_played) : 0;
@@ -1015,7 +1041,13 @@ static bool may_be_light(const nest_search *c, int64_t cycles, const loads *leas
     return is_wanted(c, tw_sat_add(cycles, ends_of(c)), c->execs, least);
 }
 
-/* Tiles of the outer one of two levels: only parallel loops are cut there, sums stay inside. */
+/* Whether the outer one of two levels may cut a reduction like this: its first piece consists of whole tiles. */
+static bool may_divide(const nest_search *c, int l, int64_t size)
+{
+    return c->divides && size % c->candidate.size[c->f->n_tiled - 1][l] == 0;
+}
+
+/* Tiles of the outer one of two levels: parallel loops are cut there, and reductions where that is asked for; sums stay inside. */
 static void choose_outer(nest_search *c, int l)
 {
     int inner = c->f->n_tiled - 1;
@@ -1031,7 +1063,9 @@ static void choose_outer(nest_search *c, int l)
     }
     for (int i = 0; i < c->n_sizes[0][l]; i++) {
         int64_t size = c->sizes[0][l][i];
-        if (i > 0 && (c->s->op->loop[l].reduces || size < c->candidate.size[inner][l])) break;
+        bool reduced = c->s->op->loop[l].reduces && size < c->s->op->loop[l].extent;
+        if (i > 0 && size < c->candidate.size[inner][l]) break;
+        if (reduced && !may_divide(c, l, size)) continue;
         c->candidate.size[0][l] = (int32_t)size;
         if (!may_look(c)) return;
         choose_outer(c, l + 1);
@@ -1164,7 +1198,7 @@ static void choose_inner(nest_search *c, int l)
     for (int m = 1; m < c->s->machine->n_memories; m++)
         if (c->f->grain[m] == 0) memset(c->shaped[m], 0, sizeof c->shaped[m]);
     if (!may_be_light(c, c->compute, &least)) return;
-    int64_t left = c->left, share = tw_min(left, MOST_OUTER);
+    int64_t left = c->left, share = c->divides ? left : tw_min(left, MOST_OUTER);
     c->left = share;
     choose_outer(c, 0);
     c->left += left - share;
@@ -1369,7 +1403,7 @@ static unsigned small_levels(const tw_space *s, const tw_frame *f)
     return small;
 }
 
-void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *shortlist)
+static nest_search search_of(const tw_space *s, int frame, double below, tw_shortlist *shortlist)
 {
     int64_t left = tw_max(0, shortlist->most_work - weighed_of(shortlist));
     nest_search c = {.s = s,
@@ -1380,11 +1414,52 @@ void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *
                      .looks_left = tw_min(left, tw_clamp(ALL_LOOKS - shortlist->n_looked, FEW_LOOKS, MOST_LOOKS)),
                      .pulse = {.deadline = shortlist->deadline},
                      .windows = tw_op_windows(s->op)};
-    if (c.f->n_tiled > TW_SHORTLIST_LEVELS) return;
     c.candidate.frame = frame;
     c.small = small_levels(s, c.f);
     c.windowed = may_slide(s);
     c.slack = slack_of(&c);
+    return c;
+}
+
+/* What a level of `home` has, half and twice as much. */
+static void list_near(nest_search *c, const tw_part *home, int t, int l)
+{
+    int64_t extent = c->s->op->loop[l].extent, size = home->var[tw_var_size(c->s, t, l)].lo;
+    const int64_t near[] = {tw_min(2 * size, extent), size, taken_above(c, t, l, tw_cdiv(size, 2))};
+    for (size_t i = 0; i < TW_COUNT(near); i++)
+        if (is_allowed(c, t, l, near[i])) add_size(c, t, l, near[i]);
+}
+
+/* All pieces of a reduction that consist of whole tiles of `home`, or some of them. */
+static void list_pieces(nest_search *c, const tw_part *home, int l)
+{
+    int64_t extent = c->s->op->loop[l].extent, tile = home->var[tw_var_size(c->s, 1, l)].lo;
+    int64_t n = tw_cdiv(extent, tile), each = tw_cdiv(n, MOST_SIZES);
+    if (is_allowed(c, 0, l, extent)) add_size(c, 0, l, extent);
+    for (int64_t k = (n - 1) / each * each; k > 0; k -= each)
+        if (is_allowed(c, 0, l, k * tile)) add_size(c, 0, l, k * tile);
+}
+
+void tw_shortlist_divide(const tw_space *s, const tw_part *home, double below, tw_shortlist *shortlist)
+{
+    if (s->frame[home->frame].n_tiled != TW_SHORTLIST_LEVELS || s->frame[home->frame].joined) return;
+    nest_search c = search_of(s, home->frame, below, shortlist);
+    c.divides = true;
+    for (int t = 0; t < c.f->n_tiled; t++)
+        for (int l = 0; l < s->op->n_loops; l++) {
+            if (t == 0 && s->op->loop[l].reduces)
+                list_pieces(&c, home, l);
+            else
+                list_near(&c, home, t, l);
+            if (c.n_sizes[t][l] == 0) return; /* the form does not have such tiles */
+        }
+    choose_inner(&c, 0);
+}
+
+void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *shortlist)
+{
+    if (s->frame[frame].n_tiled > TW_SHORTLIST_LEVELS) return;
+    nest_search c = search_of(s, frame, below, shortlist);
     if (!is_wanted(&c, compute_of(&c, false), 0, &(loads){0})) return;
     for (int t = 0; t < c.f->n_tiled; t++)
         for (int l = 0; l < s->op->n_loops; l++) {
@@ -1418,6 +1493,19 @@ static void choose_rests(const tw_space *s, const tw_candidate *candidate, tw_pa
         if (rests >> l & 1) p->var[tw_var_rule(s, f, t, l)] = (tw_range){1, 1};
 }
 
+/* Pieces of two lengths have tiles of one: in as many tiles the shorter ones would be cut into shorter tiles. */
+static void choose_alike(const tw_space *s, const tw_candidate *candidate, tw_part *p)
+{
+    const tw_frame *f = &s->frame[candidate->frame];
+    for (int t = 1; t < f->n_tiled; t++)
+        for (int l = 0; l < s->op->n_loops; l++) {
+            int64_t extent = t > 1 ? candidate->size[t - 2][l] : s->op->loop[l].extent;
+            cut k = cut_of(extent, candidate->size[t - 1][l]);
+            int var = tw_var_rule(s, f, t, l);
+            if (k.len[0] - k.len[1] > 1 && tw_part_may_choose(s, p, var, 1)) p->var[var] = (tw_range){1, 1};
+        }
+}
+
 static bool fill_in(const tw_space *s, const tw_candidate *candidate, tw_part *p)
 {
     const tw_frame *f = &s->frame[candidate->frame];
@@ -1425,6 +1513,7 @@ static bool fill_in(const tw_space *s, const tw_candidate *candidate, tw_part *p
         for (int l = 0; l < s->op->n_loops; l++)
             p->var[tw_var_size(s, t, l)] = (tw_range){candidate->size[t][l], candidate->size[t][l]};
     if (f->joined) choose_rests(s, candidate, p);
+    choose_alike(s, candidate, p);
     if (!tw_part_complete(s, p)) return false;
     for (int t = 0; t < f->n_tiled; t++) {
         int order[TW_MAX_LOOPS], n = 0;

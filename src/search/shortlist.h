@@ -63,6 +63,9 @@ bool tw_shortlist_doubt(tw_shortlist *shortlist, const tw_goal_value *best);
 int64_t tw_shortlist_work(const tw_shortlist *shortlist);
 /* Puts in what a frame has that weighs less than `below`, as far as it is among the best. */
 void tw_shortlist_add(const tw_space *space, int frame, double below, tw_shortlist *shortlist);
+/* The same of nests of two levels whose tiles are like those of `home`, every variable one number, half or twice as long, with reductions cut
+ * in the outer level, too. So less has to come before the first execution. */
+void tw_shortlist_divide(const tw_space *space, const tw_part *home, double below, tw_shortlist *shortlist);
 /* NULL in *out when the space does not have it. */
 TW_NODISCARD tw_status tw_shortlist_part(const tw_space *space, const tw_candidate *candidate, tw_part **out);
 #endif

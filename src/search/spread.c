@@ -261,3 +261,95 @@ tw_spread tw_spread_plain(const tw_space *s, const tw_part *p)
     return tw_spread_is_given(&over, s->op) ? over
                                             : s->frame[p->frame].over; /* no loop at all would be the default */
 }
+
+/* ---- frames with the same tiles ---- */
+
+typedef struct tile_lengths { /* of the innermost tiles */
+    int n[TW_MAX_LOOPS];
+    int64_t len[TW_MAX_LOOPS][TW_MAX_LENGTHS];
+} tile_lengths;
+
+static void add_lengths(tile_lengths *out, int l, int n, const int64_t *len, bool *room)
+{
+    for (int i = 0; i < n; i++) {
+        int at = 0;
+        while (at < out->n[l] && out->len[l][at] != len[i]) at++;
+        *room = *room && at < TW_MAX_LENGTHS;
+        if (at == out->n[l] && *room) out->len[l][out->n[l]++] = len[i];
+    }
+}
+
+/* The lengths along loop l by whichever rules, from level t on; false: they are too many, or there is no program by some rule. */
+static bool lengths_along(const tw_space *s, tw_part *p, int t, int l, tile_lengths *out)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    bool good = true;
+    if (t == f->n_tiled) {
+        int64_t len[TW_MAX_LENGTHS];
+        int n = tw_part_lengths(s, p, t, l, len);
+        add_lengths(out, l, n, len, &good);
+        return good && n > 0;
+    }
+    tw_range *rule = &p->var[tw_var_rule(s, f, t, l)], was = *rule;
+    for (int32_t k = was.lo; k <= was.hi && k < 2 && good; k++) {
+        *rule = (tw_range){k, k};
+        good = lengths_along(s, p, t + 1, l, out);
+    }
+    *rule = was;
+    return good;
+}
+
+static int64_t passes_in(const tw_space *s, const tw_frame *f, const int64_t *len)
+{
+    int64_t passes = 1, over[TW_MAX_DIMS];
+    for (int d = 0; d < f->n_dims; d++) over[d] = 1;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        int d = f->over.dim[l] - 1;
+        int64_t *points = d >= 0 && d < f->n_dims ? &over[d] : &passes;
+        *points = tw_sat_mul(*points, len[l]);
+    }
+    for (int d = 0; d < f->n_dims; d++) passes = tw_sat_mul(passes, tw_cdiv(over[d], f->size[d]));
+    return passes;
+}
+
+/* Whether no tile takes more passes in frame g than in frame f, `len` being chosen along the loops before l; *fewer: some take fewer. */
+static bool takes_no_more(const tw_space *s, const tw_frame *f, const tw_frame *g, const tile_lengths *tiles, int l,
+                          int64_t *len, bool *fewer, int64_t *n_asked)
+{
+    if (l == s->op->n_loops) {
+        int64_t here = passes_in(s, f, len), there = passes_in(s, g, len);
+        ++*n_asked;
+        *fewer = *fewer || there < here;
+        return there <= here;
+    }
+    for (int i = 0; i < tiles->n[l]; i++) {
+        len[l] = tiles->len[l][i];
+        if (!takes_no_more(s, f, g, tiles, l + 1, len, fewer, n_asked)) return false;
+    }
+    return true;
+}
+
+bool tw_spread_is_beaten(const tw_space *s, tw_part *p, int64_t *n_asked)
+{
+    enum { MOST_TILES = 64 };
+    const tw_frame *f = &s->frame[p->frame];
+    const tw_cost_array *array = array_of(s);
+    tile_lengths tiles = {0};
+    int64_t n = 1, len[TW_MAX_LOOPS];
+    if (!array || array->stationary || f->joined || !tw_part_is_sized(s, p)) return false;
+    for (int i = f->rule; i < f->rule + f->n_tiled * s->op->n_loops; i++)
+        if (!tw_range_open(p->var[i])) return false;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        if (!lengths_along(s, p, 0, l, &tiles)) return false;
+        n *= tiles.n[l];
+        if (n > MOST_TILES) return false;
+    }
+    for (int i = 0; i < s->n_frames; i++) {
+        const tw_frame *g = &s->frame[i];
+        bool fewer = false;
+        if (g == f || g->joined || g->n_tiled != f->n_tiled || memcmp(g->memory, f->memory, sizeof g->memory) != 0)
+            continue;
+        if (takes_no_more(s, f, g, &tiles, 0, len, &fewer, n_asked) && (fewer || g < f)) return true;
+    }
+    return false;
+}

@@ -38,6 +38,11 @@ TW_NODISCARD tw_status tw_spreads_of(const tw_space *space, tw_arena *arena, int
 /* Of a part in which only buffers are open: the simplest spread that takes the same passes; no loop at all: the default does. */
 tw_spread tw_spread_plain(const tw_space *space, const tw_part *part);
 
+/* Of a part whose sizes are chosen, and no rule: whether the same tiles take no more passes in another frame, each of them by whichever rule; of frames
+ * in which they take as many the first is not beaten. So of all frames with the same tiled levels one is not. Rules are tried and put back; tiles
+ * that were compared are added to *n_asked. */
+bool tw_spread_is_beaten(const tw_space *space, tw_part *part, int64_t *n_asked);
+
 /* The innermost tiles along loop l; false when they are not all chosen, or too many. */
 bool tw_part_tiles(const tw_space *space, const tw_part *part, int l, tw_tiles *out);
 /* Each of them combined with each of the others; false when that makes too many volumes. */
