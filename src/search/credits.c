@@ -12,6 +12,7 @@
 enum {
     MOST_TRIES = 4096, /* simulations for one choice of everything else    */
     FREE = 1 << 14,    /* more buffers than that are never simulated       */
+    SHORT = 200000,    /* instructions of programs that are tried once more */
 };
 
 typedef struct pool {
@@ -476,7 +477,9 @@ static tw_status try_some(credits *c, const span *r)
     int64_t better = c->leaf->n_better;
     TW_TRY(try_flow(c, r));
     TW_TRY(try_ahead(c, r));
-    if (c->leaf->n_better > better && 10 * moving_cycles(c) >= 9 * c->least.cycles) TW_TRY(try_even(c, r));
+    bool is_short = tw_outline_instructions(&c->outline, c->leaf->space->machine) <= SHORT;
+    if (c->leaf->n_better > better && is_short && 10 * moving_cycles(c) >= 9 * c->least.cycles)
+        TW_TRY(try_even(c, r));
     return c->leaf->quick && c->leaf->n_found > 0 ? TW_OK : try_full(c, r);
 }
 
