@@ -1168,7 +1168,8 @@ typedef struct tw_window {    /* what one tile of outputs needs                 
     int64_t in_lo, in_hi;     /* input elements [in_lo, in_hi); empty: the tile lies in the padding     */
     int64_t pad_lo, pad_hi;   /* virtual elements before and after them                              */
     int64_t crop_lo, crop_hi; /* transposed: outputs of [in_lo, in_hi) outside the tile; negative:
-                                 outputs of the tile that no input reaches                           */
+                                 outputs of the tile that no input reaches; all_pad: as if the inputs
+                                 that end where they begin, at in_lo, reached it                     */
     bool all_pad;             /* nothing to read                                                     */
     bool pad_within_half;     /* not all_pad, and both pads <= kernel / 2                            */
 } tw_window;

@@ -19,7 +19,7 @@ static bool is_known(const tw_level_map *level, const tw_op *op)
 {
     if (level->serpentine) return false;
     for (int o = 0; o < op->n_operands; o++)
-        if (level->shares[o] || level->slides[o]) return false;
+        if (level->shares[o]) return false;
     return true;
 }
 
@@ -48,15 +48,24 @@ static int64_t tiles_inside(const writer *w, const tw_level_map *level, int o)
     return n;
 }
 
-/* Levels count buffers of a tile, groups those of all that is held. */
+/* 1 + the loop along which the operand's window slides; 0: none does, or there is one window. */
+static int slide_of(const writer *w, const tw_level_map *level, int o)
+{
+    int loop = level->slides[o] - 1;
+    return loop >= 0 && tw_level_n_tiles(level, loop, w->box[loop]) > 1 ? 1 + loop : 0;
+}
+
+/* Levels count buffers of a tile, groups those of all that is held. A window slides along the last cut that stands still while it is held: those inside of that leave it as it is. */
 static void write_holds(writer *w, const tw_level_map *level, int outside)
 {
     for (int o = 0; o < w->op->n_operands; o++) {
         if (!(tw_machine_path(&w->view->machine, w->op, o) >> level->memory & 1)) continue;
         int64_t slots = level->slots[o] > 0 ? level->slots[o] : 2 * tiles_inside(w, level, o);
+        int slide = slide_of(w, level, o), last = slide ? slide - 1 : tw_level_keep(level, o);
         w->hold[w->out->n_holds++] = (tw_hold){.tensor = w->op->operand[o].tensor,
                                                .memory = w->view->memory[level->memory],
-                                               .depth = outside + cuts_to(w, level, tw_level_keep(level, o)),
+                                               .depth = outside + cuts_to(w, level, last),
+                                               .slide = slide,
                                                .slots = tw_max(1, slots / tiles_inside(w, level, o))};
     }
 }

@@ -4,6 +4,9 @@
 #include "core/deadline.h"
 #include "fuse/exact.h"
 #include "fuse/least.h"
+#include "fuse/partly.h"
+#include "fuse/renumber.h"
+#include "fuse/single.h"
 #include "machine/discipline.h"
 #include "machine/vary.h"
 #include "mapping/groups.h"
@@ -13,6 +16,7 @@
 #include "search/search.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Energy x time is made small where the sum of both, as shares of what they are now, is: close to it that is the same. */
 double tw_fused_price(const void *user, double cycles, double energy_fj)
@@ -200,6 +204,7 @@ typedef struct hunt {
     const tw_plan *apart;
     const tw_work *work;
     tw_joint_search search;
+    const tw_summary *apart_op; /* of each operator of the model as it was asked about */
     int halvings;
     double first; /* the price of what was found without halving */
     int blocked;  /* as tw_fused has it */
@@ -256,8 +261,6 @@ static bool is_far(const hunt *h, const tw_fused *found)
     return found->mapping.n_groups == 0 || price_of(h, found->cycles, found->energy_fj) > far * h->first;
 }
 
-static tw_status find_here(hunt *h, const tw_plan **out);
-
 /* The mapping with no more room on chip than a machine has: there it takes as long as on that one. */
 static tw_status with_room(const tw_platform *of, const tw_mapping *mapping, tw_arena *arena, tw_mapping *out)
 {
@@ -285,6 +288,92 @@ static void keep_better(const hunt *h, const tw_plan *plan, tw_fused *found)
                         .energy_fj = plan->sum.energy_fj,
                         .blocked = -1};
 }
+
+/* Every operator as a group of its own, as the plan layer by layer has it; TW_INFEASIBLE where groups cannot say that. */
+static tw_status layers_as_groups(const hunt *h, tw_fused *out)
+{
+    const tw_fuse_request *asked = &h->request;
+    tw_group_map *group;
+    const tw_model *model = asked->model;
+    TW_ALLOC(h->work->arena, group, model->n_ops);
+    if (asked->alone) {
+        tw_model *copy;
+        TW_ALLOC(h->work->arena, copy, 1);
+        *copy = *model;
+        copy->op = asked->alone;
+        model = copy;
+    }
+    for (int i = 0; i < model->n_ops; i++)
+        TW_TRY(
+            tw_single_group(&(tw_problem){model, i, asked->machine}, &asked->apart[i], h->work->arena, &group[i]));
+    *out = (tw_fused){.mapping = {.n_groups = model->n_ops, .group = group}, .model = model, .blocked = -1};
+    return TW_OK;
+}
+
+/* The search for groups orders tilings by an estimate, and lays loops over arrays in fewer ways than that for operators. So what operators are alone, with whatever may stay between them and small
+ * changes, is a second beginning. */
+static tw_status begin_with_layers(const hunt *h, tw_fused *found)
+{
+    static const int64_t most_commands = 200000;
+    tw_fused layers;
+    const tw_plan *plan;
+    tw_diag silent = tw_diag_quiet(h->work->diag);
+    const tw_work work = {h->work->arena, h->work->scratch, &silent};
+    hunt quiet = *h;
+    quiet.work = &work;
+    bool best = h->search.measure == TW_CYCLES && found->mapping.n_groups > 0 && found->cycles <= h->search.bound;
+    if (!is_small(h) || h->halvings > 0 || best || h->search.space > 0 || !h->request.apart ||
+        h->apart->sum.instructions > most_commands || tw_deadline_is_over(h->work->diag->deadline))
+        return TW_OK;
+    tw_status status = layers_as_groups(h, &layers);
+    if (status == TW_OK) status = build_found(&quiet, &layers, &plan);
+    if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
+    TW_TRY(status);
+    TW_TRY(tw_joint_polish(plan, &h->request.by, NULL, h->work, &plan));
+    keep_better(h, plan, found);
+    return TW_OK;
+}
+
+/* What each operator of a model with one divided takes layer by layer: parts have shares of it, by their points. */
+static tw_status apart_of_parts(hunt *h, const tw_model *model)
+{
+    const tw_model *given = h->asked->model;
+    tw_summary *each;
+    if (!h->apart_op) return TW_OK;
+    TW_ALLOC(h->work->arena, each, model->n_ops + 1);
+    for (int i = 0; i < model->n_ops; i++)
+        for (int k = 0; k < given->n_ops; k++) {
+            const tw_op *op = &given->op[k], *now = &model->op[i];
+            const tw_summary *sum = &h->apart_op[k];
+            bool part = tw_renumber_part(op, 0, model) == i || tw_renumber_part(op, 1, model) == i;
+            if (!part && strcmp(op->name, now->name) != 0) continue;
+            double share = part ? (double)tw_op_points(now) / (double)tw_op_points(op) : 1;
+            each[i] = *sum;
+            each[i].cycles = (int64_t)((double)sum->cycles * share);
+            each[i].energy_fj = (int64_t)((double)sum->energy_fj * share);
+        }
+    h->search.apart_op = each;
+    return TW_OK;
+}
+
+/* What passes memory 0 between two groups stays in part, where that helps and there is something to win. */
+static tw_status keep_in_part(hunt *h, tw_fused *found)
+{
+    static const double near = 1.03; /* to the bound */
+    tw_fused parts;
+    bool best = h->search.measure == TW_CYCLES && (double)found->cycles <= near * (double)h->search.bound;
+    if (!is_small(h) || h->halvings > 0 || best || found->mapping.n_groups < 2 || !h->asked->writes ||
+        h->request.alone || found->model != h->asked->model || h->request.machine->platform->n_cores > 1)
+        return TW_OK;
+    TW_TRY(tw_partly_find(&h->request, found, h->work, &parts));
+    h->search.n_simulated += parts.n_simulated;
+    if (parts.mapping.n_groups == 0) return TW_OK;
+    *found = parts;
+    h->search.space = 0; /* that was of the model as it is given */
+    return apart_of_parts(h, parts.model);
+}
+
+static tw_status find_here(hunt *h, const tw_plan **out);
 
 /* The best that is found with half of every memory on chip, in all of it or with as much room as there, if that is better than what was found. */
 static tw_status find_in_less(hunt *h, tw_fused *found)
@@ -332,6 +421,7 @@ static tw_status find_here(hunt *h, const tw_plan **out)
     tw_fused fused = {.blocked = -1};
     const bool *fixed;
     *out = NULL;
+    h->search.apart_op = h->apart_op;
     tw_status status = tw_fuse_find(&h->request, h->work, &fused);
     if (status != TW_INFEASIBLE) TW_TRY(status);
     h->blocked = fused.blocked;
@@ -339,6 +429,8 @@ static tw_status find_here(hunt *h, const tw_plan **out)
     TW_TRY(find_exactly(h, &fused));
     if (h->halvings == 0) h->first = price_of(h, fused.cycles, fused.energy_fj);
     TW_TRY(find_in_less(h, &fused));
+    TW_TRY(begin_with_layers(h, &fused));
+    TW_TRY(keep_in_part(h, &fused));
     if (!is_kept(h, &fused)) return TW_OK;
     TW_TRY(build_found(h, &fused, out));
     TW_TRY(find_fixed(h->asked, &fused.mapping, h->work->arena, &fixed));
@@ -398,7 +490,7 @@ tw_status tw_fused_find(const tw_request *asked, const tw_plan *apart, const tw_
     const tw_plan *plan;
     *out = apart;
     TW_TRY(tw_fused_bound(asked, work->scratch, &h.search));
-    TW_TRY(list_apart(apart, work->arena, &h.search.apart_op));
+    TW_TRY(list_apart(apart, work->arena, &h.apart_op));
     TW_TRY(find_here(&h, &plan));
     if (!plan && h.request.limits) return refuse(asked, &(tw_fused){.blocked = h.blocked}, alone, work);
     if (plan && apart && !h.request.limits) TW_TRY(spare_energy(&h, &s, &plan));

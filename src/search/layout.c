@@ -9,7 +9,8 @@ enum {
     MOST_KINDS = 64,
     MOST_KNOWN = 1 << 17,
     FEW = 64,              /* points, or groups of them, that a loop is divided into */
-    MOST_LOOKED = 1 << 14, /* spreads; then the best so far is as good as any       */
+    MOST_LOOKED = 1 << 14, /* spreads; then the best so far is as good as any,      */
+    FEW_LOOKED = 1 << 9,   /* for an estimate */
 };
 
 static const tw_cost_array *array_of(const tw_space *s)
@@ -117,7 +118,7 @@ typedef struct layer {
     int64_t stop;                    /* nothing takes fewer passes                          */
     int64_t best;
     int n_divided, best_divided;
-    int n_looked;
+    int n_looked, most_looked;
     tw_spread over, found;
 } layer;
 
@@ -192,7 +193,7 @@ static int64_t next_share(int64_t len, int64_t share)
 
 static void lay(layer *w, int i, const int64_t along[TW_MAX_DIMS])
 {
-    if ((w->best <= w->stop && w->best_divided == 0) || w->n_looked++ > MOST_LOOKED) return;
+    if ((w->best <= w->stop && w->best_divided == 0) || w->n_looked++ > w->most_looked) return;
     int64_t least = tw_sat_add(w->others, tw_sat_mul(w->count, passes_along(w->array, along)));
     if (least > w->best || (least == w->best && w->n_divided >= w->best_divided)) return;
     if (i == w->n_loops) {
@@ -218,7 +219,12 @@ static void add_loop(layer *w, int l, int64_t len)
 
 static layer layer_of(const tw_space *s, const tw_tiles *tiles)
 {
-    layer w = {.array = array_of(s), .tiles = tiles, .count = 1, .best = INT64_MAX, .best_divided = TW_MAX_LOOPS};
+    layer w = {.array = array_of(s),
+               .tiles = tiles,
+               .count = 1,
+               .best = INT64_MAX,
+               .best_divided = TW_MAX_LOOPS,
+               .most_looked = MOST_LOOKED};
     return w;
 }
 
@@ -242,7 +248,8 @@ static int64_t given_passes(const tw_space *s, const tw_tiles tiles[TW_MAX_LOOPS
     return passes_of_kinds(&w, 0, one);
 }
 
-int64_t tw_layout_best(const tw_space *s, const tw_tiles tiles[TW_MAX_LOOPS], tw_spread *out)
+/* tw_layout_best, where so many spreads are looked at. */
+static int64_t best_of(const tw_space *s, const tw_tiles tiles[TW_MAX_LOOPS], int most_looked, tw_spread *out)
 {
     static const int64_t one[TW_MAX_DIMS] = {1, 1, 1, 1};
     const tw_level_limits *inner = &s->limits.level[s->machine->n_memories - 2];
@@ -263,10 +270,16 @@ int64_t tw_layout_best(const tw_space *s, const tw_tiles tiles[TW_MAX_LOOPS], tw
     if (points > INT64_MAX >> 2 * TW_MAX_LOOPS) return 0;
     *out = inner->over;
     if (inner->has_unroll) return given_passes(s, tiles);
+    w.most_looked = most_looked;
     find_stop(&w, volume);
     lay(&w, 0, one);
     *out = w.found;
     return w.best;
+}
+
+int64_t tw_layout_best(const tw_space *s, const tw_tiles tiles[TW_MAX_LOOPS], tw_spread *out)
+{
+    return best_of(s, tiles, MOST_LOOKED, out);
 }
 
 /* ---- one tile ---- */
@@ -329,7 +342,8 @@ tw_tiles tw_tiles_of(tw_split split)
     return tiles;
 }
 
-int64_t tw_layout_of_sizes(const tw_space *s, const int32_t size[TW_MAX_LOOPS], unsigned *rests)
+/* tw_layout_of_sizes, where so many spreads are looked at. */
+static int64_t of_sizes(const tw_space *s, const int32_t size[TW_MAX_LOOPS], int most_looked, unsigned *rests)
 {
     tw_tiles tiles[TW_MAX_LOOPS];
     tw_spread ignored;
@@ -341,16 +355,27 @@ int64_t tw_layout_of_sizes(const tw_space *s, const int32_t size[TW_MAX_LOOPS], 
         tiles[l] =
             tw_tiles_of(even ? tw_split_by_count(extent, count, TW_BALANCED) : tw_split_by_size(extent, size[l]));
     }
-    int64_t best = tw_layout_best(s, tiles, &ignored);
+    int64_t best = best_of(s, tiles, most_looked, &ignored);
     for (int l = 0; l < s->op->n_loops && best > 0; l++) {
         tw_tiles before = tiles[l];
         if (!tw_layout_may_lie(s, l) || (*rests >> l & 1) || s->op->loop[l].extent % size[l] == 0) continue;
         tiles[l] = tw_tiles_of(tw_split_by_size(s->op->loop[l].extent, size[l]));
-        int64_t now = tw_layout_best(s, tiles, &ignored);
+        int64_t now = best_of(s, tiles, most_looked, &ignored);
         if (now > 0 && now < best)
             best = now, *rests |= 1u << l;
         else
             tiles[l] = before;
     }
     return best;
+}
+
+int64_t tw_layout_of_sizes(const tw_space *s, const int32_t size[TW_MAX_LOOPS], unsigned *rests)
+{
+    return of_sizes(s, size, MOST_LOOKED, rests);
+}
+
+int64_t tw_layout_about(const tw_space *s, const int32_t size[TW_MAX_LOOPS])
+{
+    unsigned ignored;
+    return of_sizes(s, size, FEW_LOOKED, &ignored);
 }

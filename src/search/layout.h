@@ -32,6 +32,8 @@ int64_t tw_layout_passes(const tw_space *space, const int64_t *len);
 int64_t tw_layout_best(const tw_space *space, const tw_tiles tiles[TW_MAX_LOOPS], tw_spread *out);
 /* The same of tiles of these sizes, and the loops that had best be cut into tiles and a rest, as a mask. */
 int64_t tw_layout_of_sizes(const tw_space *space, const int32_t size[TW_MAX_LOOPS], unsigned *rests);
+/* The passes alone, for an estimate: few spreads are looked at. */
+int64_t tw_layout_about(const tw_space *space, const int32_t size[TW_MAX_LOOPS]);
 /* The size up to `most` along loop l, 0: none, of tiles that fill the array best, their lengths along other loops being these. */
 int64_t tw_layout_fill(const tw_space *space, int l, int64_t most, int64_t len[TW_MAX_LOOPS]);
 bool tw_layout_may_lie(const tw_space *space, int loop);

@@ -1129,9 +1129,8 @@ static int64_t block_passes(const nest_search *c)
 /* Passes of all executions over the array, where loops may be divided; before sizes are chosen, at least. */
 static int64_t laid_passes(const nest_search *c, bool chosen)
 {
-    unsigned rests;
     int64_t laid = c->laid;
-    if (laid == 0 && chosen) laid = tw_layout_of_sizes(c->s, c->candidate.size[c->f->n_tiled - 1], &rests);
+    if (laid == 0 && chosen) laid = tw_layout_about(c->s, c->candidate.size[c->f->n_tiled - 1]);
     return laid > 0 ? laid : passes_over(c, c->f->loops[0], 1, c->f->size[0]);
 }
 

@@ -13,7 +13,8 @@
  *
  * A transposed axis runs the other way: input i reaches the outputs [i*stride - pad_lo, .. + reach), and a
  * tile needs every input that reaches one of its outputs. What those inputs produce beyond the tile is
- * cropped; a negative crop counts outputs at the tile's edge that no input reaches.
+ * cropped; a negative crop counts outputs at the tile's edge that no input reaches. Of a tile that no input
+ * reaches the crops are those of the empty stretch of inputs where it would begin.
  *
  * One call describes one axis; a 2-D tile asks twice. */
 #include "model/axis.h"
@@ -23,13 +24,15 @@ static tw_window transposed_window(const tw_window_axis *ax, tw_span out)
     int64_t reach = tw_window_reach(ax);
     int64_t lo = tw_max(0, tw_cdiv(out.lo + ax->pad_lo - reach + 1, ax->stride));
     int64_t hi = tw_min(ax->in_extent, tw_fdiv(out.hi - 1 + ax->pad_lo, ax->stride) + 1);
-    if (hi <= lo) return (tw_window){.in_lo = lo, .in_hi = lo, .all_pad = true};
+    bool any = hi > lo;
+    hi = tw_max(lo, hi);
     return (tw_window){
         .in_lo = lo,
         .in_hi = hi,
         .crop_lo = out.lo - (lo * ax->stride - ax->pad_lo),
         .crop_hi = (hi - 1) * ax->stride - ax->pad_lo + reach - out.hi,
-        .pad_within_half = true,
+        .all_pad = !any,
+        .pad_within_half = any,
     };
 }
 
