@@ -152,7 +152,7 @@ assert max(e["busy_end"] for e in events) == int(sys.argv[2]), max(e["busy_end"]
 assert {"group" in e for e in events} == {True, False}
 EOF
 expect 2 plan "${joined[@]}" --events=csv; says err.txt "write them as jsonl"
-expect 0 plan "${joined[@]}" --gantt; narrow out.txt; says out.txt "steps 0..7 from cycle 0, a program of 2 groups"; says out.txt "softmax, from cycle"
+expect 0 plan "${joined[@]}" --gantt; narrow out.txt; says out.txt "steps 0..7 from cycle 0, a program of 8 groups"; says out.txt "softmax, from cycle"
 expect 0 plan "${joined[@]}" --gantt --cycles=0:100; lacks out.txt softmax
 expect 64 plan "${joined[@]}" --gantt --cycles=0:$((total + 1)); says err.txt "the plan ends at cycle $total"
 expect 0 plan "${joined[@]}" --plot=gantt -o joined.svg; says joined.svg "</svg>"
