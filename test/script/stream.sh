@@ -75,6 +75,24 @@ says err.txt "parts.yaml:1:71: note: 'core_allocation' has 2 lists to choose fro
 check_parts '- {name: default, inter_core_tiling: ["K, 2"]}'
 lacks parts/mapping.yaml "little.array"
 
+# A layer that the array takes at once has no loop over time.
+cat >once.yaml <<'END'
+- id: 0
+  operator_type: Gemm
+  equation: O[d][k]+=I[d][c]*W[c][k]
+  dimension_relations: []
+  loop_dims: [D, C, K]
+  loop_sizes: [1, 1, 2]
+  operand_precision: {W: 8, I: 8, O: 16, O_final: 8}
+  operand_source: {I: 0, W: 0}
+END
+printf -- '- {name: default, core_allocation: [1]}\n' >second.yaml
+expect 0 once.yaml -m "$t/hda.yaml" --mapping second.yaml
+says out.txt "as Stream runs them"
+sub=plan
+expect 0 once.yaml -m "$t/hda.yaml"
+says out.txt "as Stream runs them"
+
 sub=convert
 sed 's/little/nobody/' "$t/hda.yaml" >broken.yaml
 cp "$t"/big.yaml "$t"/dram.yaml .
