@@ -247,6 +247,7 @@ tw_status tw_part_tilings(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hun
     tw_segment segment;
     tw_tiler *tiler;
     TW_ALLOC(h->scratch, drive, 1);
+    drive->sums = true;
     TW_ALLOC(h->scratch, facts, 1);
     TW_TRY(cut_out(h, s, p, false, &segment));
     TW_TRY(tw_frame_facts_of(segment.model, machine, h->scratch, facts));
