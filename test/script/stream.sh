@@ -45,6 +45,12 @@ says fused/mapping.yaml "sizes: {oy: 2}"; says out.txt "nothing computed again";
 expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping "$t/mapping_2026.yaml" --rules=native
 says err.txt "mapping_2026.yaml:18:3: note: group 'both' runs layer by layer: 'deep' has no loop along which its layers are cut over cores"
 says out.txt "executed, equal to"
+# A loop of a type is that of the first layer of the type that the group may have.
+sed 's/deep.D2/Conv.D2/; s/layers: \[wide, deep\]/layers: [Conv]/' fused.yaml >typed.yaml
+grep -q 'layers: \[Conv\]' typed.yaml && grep -q 'dim: Conv.D2' typed.yaml || fail "typed.yaml is not what it should be"
+expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping typed.yaml
+expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping typed.yaml --rules=native -o typed
+says out.txt "executed, equal to"; says typed/mapping.yaml "sizes: {oy: 2}"
 # Tiles of a layer by itself are those of intra_core_tiling: a number of them, or as many as there are indices.
 printf -- '- name: default\n  core_allocation: [0]\n  intra_core_tiling: ["OY, 2", "D, all"]\n' >tiles.yaml
 expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping tiles.yaml --rules=native -o tiles
