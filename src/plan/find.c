@@ -233,8 +233,14 @@ static tw_status explain_none(const tw_request *asked, int64_t start, tw_diag *d
     const tw_model *model = asked->model;
     const tw_machine *machine = asked->machine;
     double most = asked->options->time_limit;
-    if ((most > 0 && tw_deadline_since(start) >= most) || tw_deadline_is_over(diag->deadline))
-        return tw_diag_stopped(diag, model->op[0].loc, "the search for groups");
+    const tw_deadline *deadline = diag->deadline;
+    bool time = most > 0 && tw_deadline_since(start) >= most;
+    if (time || tw_deadline_is_over(deadline)) {
+        if (time) diag->deadline = NULL; /* it is the options' limit that has come */
+        tw_status status = tw_diag_stopped(diag, model->op[0].loc, "the search for groups");
+        diag->deadline = deadline;
+        return status;
+    }
     for (int i = 0; i < model->n_ops; i++)
         if (tw_platform_find_computing(machine->platform, &model->op[i]) < 0)
             return tw_diag_error(diag, model->op[i].loc, "no engine of '%s' computes '%s'", machine->name,
