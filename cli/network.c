@@ -378,13 +378,16 @@ static tw_status draw_plot(net_session *s, FILE *out)
 {
     const cli_plot *plot = &s->options->plot;
     const tw_plot_options how = {.size = sizeof how,
-                                 .kind = plot->kind == PLOT_LOSSES ? TW_PLOT_LOSSES : TW_PLOT_GANTT,
+                                 .kind = plot->kind == PLOT_LOSSES    ? TW_PLOT_LOSSES
+                                         : plot->kind == PLOT_BUFFERS ? TW_PLOT_BUFFERS
+                                                                      : TW_PLOT_GANTT,
                                  .image = plot->image,
                                  .width_mm = plot->width_mm,
                                  .dpi = plot->dpi,
                                  .from = s->options->from,
                                  .to = s->options->to};
-    if (plot->kind == PLOT_GANTT) return tw_network_plot_gantt(s->ctx, s->plan[0], &how, out);
+    if (plot->kind == PLOT_GANTT || plot->kind == PLOT_BUFFERS)
+        return tw_network_plot_gantt(s->ctx, s->plan[0], &how, out);
     return tw_network_plot(s->ctx, s->plan, s->n_plans, &how, out);
 }
 

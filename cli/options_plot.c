@@ -47,8 +47,10 @@ static bool has_other_view(const cli_options *o) { return o->json || o->dump || 
 static void check_workload(const struct argp_state *state, const cli_options *o)
 {
     bool network = tw_network_is_path(o->workload);
-    if (network && o->plot.kind != PLOT_COSTS && o->plot.kind != PLOT_LOSSES && o->plot.kind != PLOT_GANTT)
-        argp_error(state, "--plot=%s is of single operators; of networks there are gantt, losses and costs",
+    if (network && o->plot.kind != PLOT_COSTS && o->plot.kind != PLOT_LOSSES && o->plot.kind != PLOT_GANTT &&
+        o->plot.kind != PLOT_BUFFERS)
+        argp_error(state,
+                   "--plot=%s is of single operators; of networks there are gantt, buffers, losses and costs",
                    word_of(&o->plot));
     if (network && o->plot.op) argp_error(state, "--plot-op is of workloads, not of networks");
     if (!network && o->plot.kind == PLOT_COSTS)

@@ -355,6 +355,11 @@ static tw_status print_picture(session *s, FILE *out)
         [PLOT_GANTT] = TW_PLOT_GANTT,     [PLOT_BUFFERS] = TW_PLOT_BUFFERS, [PLOT_ROOFLINE] = TW_PLOT_ROOFLINE,
         [PLOT_TRAFFIC] = TW_PLOT_TRAFFIC, [PLOT_LOSSES] = TW_PLOT_LOSSES,   [PLOT_PARETO] = TW_PLOT_PARETO};
     const cli_plot *plot = &s->options->plot;
+    if (plot->kind == PLOT_COSTS) { /* a network, which a mapping of another tool made a workload */
+        fprintf(stderr, "tilewright: --plot=costs is of networks layer by layer; of groups there are gantt, "
+                        "buffers and losses\n");
+        return TW_ERR_INPUT;
+    }
     tw_plot_options how = {.size = sizeof how,
                            .kind = kind[plot->kind],
                            .image = plot->image,

@@ -330,7 +330,7 @@ TW_API TW_NODISCARD tw_status tw_network_print_events(tw_context *ctx, const tw_
 /* The engines over time, a chart for each program and for each step between them; of those in cycles [from, to) of the network, to 0: its end. */
 TW_API TW_NODISCARD tw_status tw_network_print_gantt(tw_context *ctx, const tw_network_plan *plan, int64_t from,
                                                      int64_t to, const tw_print_options *options, FILE *out);
-/* As tw_plan_plot draws TW_PLOT_GANTT: of the program, or of the steps between programs, that cycle options->from is in; from and to both 0: of those
+/* As tw_plan_plot draws TW_PLOT_GANTT or, if options->kind says so, TW_PLOT_BUFFERS: of the program, or of the steps between programs, that cycle options->from is in; from and to both 0: of those
  * that take longest. */
 TW_API TW_NODISCARD tw_status tw_network_plot_gantt(tw_context *ctx, const tw_network_plan *plan,
                                                     const tw_plot_options *options, FILE *out);

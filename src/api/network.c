@@ -566,7 +566,7 @@ static tw_status plot_gantt(tw_context *ctx, const tw_network_plan *plan, tw_plo
     const tw_network_section *s;
     int n;
     TW_TRY(tw_network_sections(plan, ctx->scratch, &ctx->diag, &s, &n));
-    options->kind = TW_PLOT_GANTT;
+    if (options->kind != TW_PLOT_BUFFERS) options->kind = TW_PLOT_GANTT;
     s = choose_section(s, n, options);
     return tw_report_plot(&s->plan, options, ctx->painter, ctx->scratch, &ctx->diag, out);
 }

@@ -9,6 +9,7 @@
 #include "fuse/stages.h"
 #include "mapping/groups.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -55,8 +56,23 @@ static tw_status widen_mapping(const tw_cores_hunt *h, const tw_core_machine *c,
     return TW_OK;
 }
 
+/* Groups on one core. As long as there is no plan, in half of the time that is left, where that is limited and other cores follow. */
+static tw_status fuse_alone(tw_cores_hunt *h, const tw_fuse_request *request, bool is_last, tw_fused *out)
+{
+    const tw_deadline *all = h->diag->deadline;
+    double left = tw_deadline_left(all);
+    tw_deadline share;
+    if (isfinite(left) && !is_last && h->best->mapping.n_groups == 0) {
+        tw_deadline_init(&share, left / 2, all);
+        h->diag->deadline = &share;
+    }
+    tw_status status = tw_fuse_find(request, &(tw_work){h->arena, h->scratch, h->diag}, out);
+    h->diag->deadline = all;
+    return status;
+}
+
 /* Of core number n_cores: of all of them together. */
-static tw_status plan_alone(tw_cores_hunt *h, int c)
+static tw_status plan_alone(tw_cores_hunt *h, int c, bool is_last)
 {
     const tw_core_machine *k = &h->core[c];
     tw_fuse_request request = *h->asked;
@@ -65,7 +81,7 @@ static tw_status plan_alone(tw_cores_hunt *h, int c)
     request.machine = &k->machine;
     request.apart = NULL;
     request.alone = NULL;
-    tw_status status = tw_fuse_find(&request, &(tw_work){h->arena, h->scratch, h->diag}, &found);
+    tw_status status = fuse_alone(h, &request, is_last, &found);
     if (status == TW_INFEASIBLE) return TW_OK;
     TW_TRY(status);
     assert(found.model == h->asked->model); /* operators are as the model has them */
@@ -113,7 +129,7 @@ static tw_status plan_each_alone(tw_cores_hunt *h)
         if (h->best->mapping.n_groups > 0 && tw_hunt_price(h, &least) >= tw_hunt_price(h, &best))
             h->out->alone[t.core[i]] = -t.least[i];
         else
-            TW_TRY(plan_alone(h, t.core[i]));
+            TW_TRY(plan_alone(h, t.core[i], i + 1 == t.n));
     }
     for (int c = 0; c < h->platform->n_cores; c++) h->out->alone[c] = h->out->alone[h->core[c].kind];
     return TW_OK;
@@ -514,7 +530,7 @@ static tw_status search(tw_cores_hunt *h)
     TW_TRY(tw_hunt_open_alike(h));
     h->passes = tw_stages_can_pass(h->platform);
     TW_TRY(plan_each_alone(h));
-    if (!is_one_core(h)) TW_TRY(plan_alone(h, n));
+    if (!is_one_core(h)) TW_TRY(plan_alone(h, n, true));
     if (h->best->mapping.n_groups == 0) TW_TRY(tw_path_offer(h)); /* what one core cannot run, another may */
     if (h->best->mapping.n_groups == 0) return TW_INFEASIBLE;
     h->since = h->out->n_commands;

@@ -353,7 +353,7 @@ static void take_tilings(const fuse *f, int end, const tw_drive *drive)
 
 static tw_status open_drive(opener *o, int end)
 {
-    tw_drive drive = {.n = (int)tw_min(TW_MAX_GROUP_OPS, end)};
+    tw_drive drive = {.n = (int)tw_min(TW_MAX_GROUP_OPS, end), .sums = !o->f->asked->apart};
     for (int n = 1; n <= drive.n; n++) TW_TRY(open_segment(o, end, n, &drive));
     TW_TRY(tw_tilings_find(o->tiler, &drive));
     take_tilings(o->f, end, &drive);

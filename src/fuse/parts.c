@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Parts of a group are simulated alone as long as so many commands take, whole mappings beyond that. */
-static const int64_t most_commands = 4000000;
+static const int64_t most_commands = 4000000, commands_of_op = 250000;
 enum { MOST_TILINGS = TW_MOST_CANDIDATES / 2 };
 
 /* ---- programs ---- */
@@ -65,7 +65,9 @@ tw_status tw_hunt_offer(tw_cores_hunt *h, const tw_mapping *mapping, bool *bette
 
 bool tw_hunt_is_over(const tw_cores_hunt *h)
 {
-    return h->out->n_commands - h->since > most_commands || tw_deadline_is_over(h->diag->deadline);
+    int64_t most = most_commands;
+    if (h->platform->n_cores > TW_FEW_CORES) most = tw_max(most, h->asked->model->n_ops * commands_of_op);
+    return h->out->n_commands - h->since > most || tw_deadline_is_over(h->diag->deadline);
 }
 
 tw_status tw_hunt_open_alike(tw_cores_hunt *h)
@@ -247,6 +249,7 @@ tw_status tw_part_tilings(tw_cores_hunt *h, const tw_hunt_split *s, const tw_hun
     tw_segment segment;
     tw_tiler *tiler;
     TW_ALLOC(h->scratch, drive, 1);
+    drive->sums = true;
     TW_ALLOC(h->scratch, facts, 1);
     TW_TRY(cut_out(h, s, p, false, &segment));
     TW_TRY(tw_frame_facts_of(segment.model, machine, h->scratch, facts));

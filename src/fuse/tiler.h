@@ -9,7 +9,7 @@
 #include "fuse/tiling.h"
 #include "model/running.h"
 
-enum { TW_MOST_CORNERS = 27, TW_TILER_MEMO = 1 << 12 };
+enum { TW_MOST_CORNERS = 81, TW_TILER_MEMO = 1 << 12 };
 
 /* Memories of a frame: all of them, those up to frame.outer, or those further inside. */
 typedef enum tw_side { TW_BOTH_SIDES, TW_OUTER_SIDE, TW_INNER_SIDE } tw_side;

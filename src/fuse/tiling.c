@@ -244,7 +244,7 @@ static int running_at(const tw_tiler *w, int d)
 /* Cuts that count for the operator: with the others it does not run again. */
 static int cuts_of(const tw_tiler *w, int d, const tw_tiling *t)
 {
-    return running_at(w, d) >= 0 ? t->n_cuts : w->seen[w->entered[d].output].inner;
+    return running_at(w, d) >= 0 || (t->sums && d == 0) ? t->n_cuts : w->seen[w->entered[d].output].inner;
 }
 
 /* Whether the operator runs at the corner; then it does so as often as its output changes, or what it has reduced. */
@@ -535,7 +535,7 @@ static void try_tiling(tw_tiler *w, int n_wanted, tw_tiling *t)
     for (int n = 1; n <= n_wanted; n++) {
         if (!enter(w, n - 1, t)) return;
         if (full == 0) offer(w, n, t);
-        bool is_half = tw_halves_offer(w, n, full, t);
+        bool is_half = !t->sums && tw_halves_offer(w, n, full, t);
         if (full != 0 && !is_half)
             return; /* longer segments are not looked at for outer tiles alone that are among the worse ones here */
         if (w->drive->frame[n - 1]) full |= tw_tiler_full(w, w->drive->frame[n - 1]);
@@ -578,6 +578,7 @@ typedef struct cut_loops {
     int n, loop[TW_TILING_CUTS]; /* outermost first                                 */
     int n_moving;                /* of them, the first, that move what stays inside */
     int running;                 /* 1 + the last of them, if reductions run along it */
+    int n_sums;                  /* of them, the last, that add up                   */
 } cut_loops;
 
 /* Loops that do not move what stays inside are cut innermost, so that nothing is computed again for them. */
@@ -645,7 +646,7 @@ static void try_loops(tw_tiler *w, int n_wanted, const cut_loops *c)
     int n_sizes[TW_TILING_CUTS], at[TW_TILING_CUTS] = {0}, p;
     for (p = 0; p < c->n; p++) {
         if ((n_sizes[p] = list_sizes(w->widest, c->loop[p], size[p])) == 0) return;
-        if (c->running) n_sizes[p] = thin_out(size[p], n_sizes[p]);
+        if (c->running || c->n_sums > 0) n_sizes[p] = thin_out(size[p], n_sizes[p]);
     }
     do {
         tw_tiling t = {.running = c->running};
@@ -653,12 +654,13 @@ static void try_loops(tw_tiler *w, int n_wanted, const cut_loops *c)
         for (p = 0; p < c->n; p++) {
             if (size[p][at[p]] == driver->loop[c->loop[p]].extent) continue;
             n_moving += p < c->n_moving;
+            t.sums |= p >= c->n - c->n_sums;
             t.loop[t.n_cuts] = c->loop[p];
             t.size[t.n_cuts++] = size[p][at[p]];
         }
         bool runs = c->running && t.n_cuts > 0 && t.loop[t.n_cuts - 1] == c->running - 1;
-        if (!c->running || runs) try_tiling(w, n_wanted, &t);
-        if (!c->running) try_slides(w, n_wanted, t, n_moving);
+        if (c->running ? runs : c->n_sums == 0 || t.sums) try_tiling(w, n_wanted, &t);
+        if (!c->running && c->n_sums == 0) try_slides(w, n_wanted, t, n_moving);
         for (p = c->n - 1; p >= 0 && ++at[p] == n_sizes[p]; p--) at[p] = 0;
     } while (p >= 0);
 }
@@ -759,6 +761,56 @@ static void try_running(tw_tiler *w, int n)
     }
 }
 
+/* ---- reductions that are cut ---- */
+
+/* Whether the single operator has no tiling between groups that store and load, or none that is near what it takes in one tile, wherever that lies. */
+static bool wants_sums(tw_tiler *w)
+{
+    static const double near = 1.5;
+    const tw_drive *drive = w->drive;
+    const tw_tilings *list = NULL;
+    tw_tiling whole = {.in_slots = 1, .out_slots = 1};
+    for (int i = 0; i < drive->n_lists[0] && !list; i++) {
+        const tw_tilings *is = &drive->list[0][i];
+        bool plain = is->seams.n_in == 0 && !is->seams.out && is->seams.passing == 0;
+        if (plain && !is->keeps && !is->nests) list = is;
+    }
+    if (!list || list->n == 0) return list != NULL;
+    for (int i = 0; i < w->n_seen; i++) w->seen[i].version = 0;
+    open_corners(w, &whole);
+    if (!enter(w, 0, &whole)) return false;
+    tw_tiler_price(w, drive->frame[0], TW_BOTH_SIDES, true, &whole);
+    return list->tiling[0].cycles > near * whole.cycles;
+}
+
+/* One reduction innermost, or two, so that `most` loops are cut. */
+static void try_sums_of(tw_tiler *w, int most)
+{
+    const tw_segment_frame *f = w->drive->frame[0];
+    const tw_op *driver = tw_frame_driver(f);
+    for (int a = 0; a < driver->n_loops; a++)
+        for (int b = a; b < driver->n_loops; b++) {
+            if (!driver->loop[a].reduces || !driver->loop[b].reduces || driver->loop[a].extent == 1 ||
+                driver->loop[b].extent == 1)
+                continue;
+            cut_loops c = loops_of(f, most - (a == b ? 1 : 2));
+            c.n_sums = a == b ? 1 : 2;
+            c.loop[c.n++] = a;
+            if (b > a) c.loop[c.n++] = b;
+            try_loops(w, 1, &c);
+        }
+}
+
+/* With three loops; with four only where nothing fits otherwise. */
+static void try_sums(tw_tiler *w)
+{
+    for (int k = 0; k < w->drive->n; k++) w->wanted[k] = k == 0;
+    try_sums_of(w, 3);
+    bool any = false;
+    for (int i = 0; i < w->drive->n_lists[0]; i++) any |= w->drive->list[0][i].n > 0;
+    if (!any) try_sums_of(w, 4);
+}
+
 tw_status tw_tilings_find(tw_tiler *w, tw_drive *drive)
 {
     bool todo[TW_MAX_GROUP_OPS] = {false};
@@ -778,6 +830,7 @@ tw_status tw_tilings_find(tw_tiler *w, tw_drive *drive)
     try_alike(w, 3, todo);
     for (int n = 1; n < drive->n; n++)
         if (drive->frame[n]) try_running(w, n);
+    if (drive->frame[0] && drive->sums && wants_sums(w)) try_sums(w);
     tw_halves_join(w);
     return TW_OK;
 }

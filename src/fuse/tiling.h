@@ -15,6 +15,8 @@
  * Where reductions of a segment can run along a reduction of its driver, tilings that cut it, innermost, are tried, too: what runs is executed at every
  * tile, and rescaled at all but the first.
  *
+ * Where what one output needs is too much for a memory, or leaves the array empty, reductions of a single operator are cut, too, innermost: its sums stay until they are complete.
+ *
  * **Two levels.** Where all that is made in a segment is held further inside than some memory that its inputs and outputs pass, tiles of that memory may be larger than those that
  * are executed, and are cut again:
  *
@@ -33,7 +35,7 @@
 #define TW_FUSE_TILING_H
 #include "fuse/frame.h"
 
-enum { TW_TILING_CUTS = 3 };
+enum { TW_TILING_CUTS = 4 }; /* three but for sums */
 
 /* Tiles of the memories up to a frame's `outer`, which are cut again further inside. */
 typedef struct tw_outer_tiles {
@@ -58,6 +60,7 @@ typedef struct tw_tiling {
     int slide;                   /* 1 + the cut along which windows slide, 0: none does                       */
     uint64_t slides;             /* bit i: the tensor's window does, so that what two tiles share is kept     */
     int running; /* 1 + the driver's loop, the last that is cut, along which reductions run (model/running.h); 0: none do */
+    bool sums; /* the last cuts are reductions of the driver, whose output stays until it is complete */
     tw_spread over[TW_MAX_GROUP_OPS];
     double cycles, energy_fj, price; /* estimated */
 } tw_tiling;
@@ -87,6 +90,7 @@ enum { TW_MAX_LISTS = 48 };
 /* All segments that one operator drives; number i has i + 1 operators. */
 typedef struct tw_drive {
     int n;
+    bool sums; /* a single operator may cut its reductions: no mapping of it is known from elsewhere */
     const tw_segment_frame *frame[TW_MAX_GROUP_OPS]; /* NULL: they cannot be one group */
     int n_lists[TW_MAX_GROUP_OPS];
     tw_tilings list[TW_MAX_GROUP_OPS]

@@ -133,17 +133,26 @@ static void spare_end(const tw_segment_frame *f, int memory, int64_t units, room
     need[memory].spare = tw_max(need[memory].spare, aligned(f, memory, units) - units);
 }
 
-static void add_room(const tw_tiler *w, const tw_segment_frame *f, uint64_t resident, int i, room *need)
+/* Units of an element of frame tensor i in its memory number m: sums that are not complete have the accumulator's type where they are made. */
+static int64_t units_in(const tw_segment_frame *f, const tw_tiling *t, int i, int m)
+{
+    const tw_frame_tensor *h = &f->tensor[i];
+    bool partial = t->sums && h->part == TW_GOES_OUT && m == h->n_memories - 1;
+    return partial ? tw_machine_units(f->machine, tw_frame_driver(f)->accumulator, 1) : h->units;
+}
+
+static void add_room(const tw_tiler *w, const tw_segment_frame *f, const tw_tiling *t, int i, room *need)
 {
     const tw_frame_tensor *h = &f->tensor[i];
     const tw_tiler_seen *s = tw_seen_of(w, f, i);
+    uint64_t resident = t->resident;
     if (resident >> i & 1) {
         need[home_of(f, i)].once += aligned(f, home_of(f, i), h->whole);
         spare_end(f, home_of(f, i), h->whole, need);
     }
     for (int m = tw_tiles_from(f, resident, i); m < h->n_memories; m++) {
         room *r = &need[h->memory[m]];
-        int64_t most = (s->twice ? 2 : 1) * s->most * h->units, units = aligned(f, h->memory[m], most),
+        int64_t most = (s->twice ? 2 : 1) * s->most * units_in(f, t, i, m), units = aligned(f, h->memory[m], most),
                 each = units;
         if (s->axis >= 0) each = aligned(f, h->memory[m], s->ahead * h->units);
         spare_end(f, h->memory[m], most, need);
@@ -165,7 +174,7 @@ bool tw_tiler_fits(const tw_tiler *w, const tw_segment_frame *f, tw_side side, c
     int n = f->platform->n_memories;
     memset(need, 0, (size_t)n * sizeof *need);
     need[seams->shelf].once = seams->passing;
-    for (int i = 0; i < f->n_tensors; i++) add_room(w, f, t->resident, i, need);
+    for (int i = 0; i < f->n_tensors; i++) add_room(w, f, t, i, need);
     for (int i = 0; i < 4; i++) {
         int m = 1;
         t->in_slots = slots[i][0];
@@ -183,7 +192,7 @@ uint64_t tw_tiler_full(const tw_tiler *w, const tw_segment_frame *f)
     uint64_t full = 0;
     memset(need, 0, (size_t)f->platform->n_memories * sizeof *need);
     for (int i = 0; i < f->n_tensors; i++)
-        if (f->tensor[i].part != TW_COMES_IN || !tw_seen_of(w, f, i)->is_made) add_room(w, f, 0, i, need);
+        if (f->tensor[i].part != TW_COMES_IN || !tw_seen_of(w, f, i)->is_made) add_room(w, f, &least, i, need);
     for (int m = 1; m < f->platform->n_memories; m++)
         if (units_of(&need[m], &least) > f->platform->memory[m].is.size) full |= (uint64_t)1 << tw_min(m, 63);
     return full;

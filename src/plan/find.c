@@ -93,7 +93,7 @@ static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch,
     tw_status status = tw_search_op(&search, scratch, diag, &h->found[i], &h->result[i]);
     diag->deadline = all;
     h->map[i] = h->found[i].map;
-    if (status != TW_INFEASIBLE) return status;
+    if (status != TW_INFEASIBLE || diag->muted) return status;
     if (h->found[i].nearest) explain(&search.problem, &h->map[i], scratch, diag);
     if (asked->advisor)
         asked->advisor->nothing_fits(&(tw_problem){asked->model, i, asked->machine}, asked->options, scratch, diag);
@@ -164,17 +164,20 @@ static tw_status find_ops(hunt *h, const tw_eval *eval, tw_arena *scratch, tw_di
     return TW_OK;
 }
 
-/* On all threads, within the time that the options and the work allow. */
-static tw_status run_hunt(hunt *h, const tw_work *work)
+/* On all threads, within the time that the options and the work allow; half of it where groups on several cores come behind. Those may have a plan where the
+ * first core has none, so that nothing is said then. */
+static tw_status run_hunt(hunt *h, bool several, const tw_work *work)
 {
-    tw_diag *diag = work->diag;
+    tw_diag quiet = tw_diag_quiet(work->diag), *diag = several ? &quiet : work->diag;
     tw_deadline limit;
     const tw_deadline *deadline = diag->deadline;
-    tw_deadline_init(&limit, h->asked->options->time_limit, deadline);
+    double most = h->asked->options->time_limit;
+    tw_deadline_init(&limit, several ? most / 2 : most, deadline);
     diag->deadline = &limit;
     tw_status status = find_ops(h, tw_evaluator_eval(h->evaluator), work->scratch, diag);
     diag->deadline = deadline;
-    return status;
+    bool hidden = several && status != TW_OK && status != TW_INFEASIBLE && status != TW_STOPPED;
+    return hidden ? run_hunt(h, false, work) : status;
 }
 
 /* What was found is not given up for the last simulation, which is short (branch.c) or was made before. */
@@ -230,8 +233,14 @@ static tw_status explain_none(const tw_request *asked, int64_t start, tw_diag *d
     const tw_model *model = asked->model;
     const tw_machine *machine = asked->machine;
     double most = asked->options->time_limit;
-    if ((most > 0 && tw_deadline_since(start) >= most) || tw_deadline_is_over(diag->deadline))
-        return tw_diag_stopped(diag, model->op[0].loc, "the search for groups");
+    const tw_deadline *deadline = diag->deadline;
+    bool time = most > 0 && tw_deadline_since(start) >= most;
+    if (time || tw_deadline_is_over(deadline)) {
+        if (time) diag->deadline = NULL; /* it is the options' limit that has come */
+        tw_status status = tw_diag_stopped(diag, model->op[0].loc, "the search for groups");
+        diag->deadline = deadline;
+        return status;
+    }
     for (int i = 0; i < model->n_ops; i++)
         if (tw_platform_find_computing(machine->platform, &model->op[i]) < 0)
             return tw_diag_error(diag, model->op[i].loc, "no engine of '%s' computes '%s'", machine->name,
@@ -276,13 +285,15 @@ static tw_status find_plan(const tw_request *asked, const tw_work *work, const t
     TW_TRY(tw_machine_suits(model, asked->machine, work->diag));
     if (!of_ops.limits) TW_TRY(tw_groups_repeated(model, h.map, true, work, &h.like));
     if (!(h.evaluator = tw_evaluator_new(tw_search_threads(asked->options)))) return TW_ERR_NOMEM;
-    tw_status status = run_hunt(&h, work);
+    bool several = tw_several_is_asked(asked), grouped = several || tw_fused_is_asked(asked);
+    tw_status status = run_hunt(&h, several, work);
     if (status == TW_OK) status = build_found(&h, mapping, work, out);
-    bool grouped = tw_fused_is_asked(asked) || tw_several_is_asked(asked);
-    if (status == TW_OK && grouped && (asked->options->limits || !was_stopped(&h)))
-        status = find_groups(asked, start, work, out);
+    bool goes_on =
+        asked->options->limits || !was_stopped(&h) || (several && !tw_deadline_is_over(work->diag->deadline));
+    if (status == TW_OK && grouped && goes_on) status = find_groups(asked, start, work, out);
     tw_evaluator_free(h.evaluator);
-    return status;
+    bool elsewhere = several && (status == TW_INFEASIBLE || status == TW_STOPPED); /* than on the first core */
+    return elsewhere ? find_groups_alone(asked, start, work, out) : status;
 }
 
 /* The model as it is, or with operators divided whose pieces cores share. */

@@ -53,14 +53,24 @@ static bool makes_whole(const tw_model *graph, int step, const int *n_writers)
     return root_of(graph, tensor) == tensor && n_writers[tensor] == 1;
 }
 
+/* Whether the first core, which runs layers, has no room for the step, and there are others that may. */
+static bool has_no_room(const tw_network_plan *plan, int step)
+{
+    const tw_platform *platform = plan->machine->platform;
+    return plan->plan && platform && platform->n_cores > 1 && !plan->plan[plan->network->layers.of[step]];
+}
+
 /* Whether the step by itself has no plan: layers have none on such a machine, or the engine that runs layers leaves the step to
  * another one. It goes into a program. */
-static bool needs_groups(const tw_machine *machine, const tw_op *step)
+static bool needs_groups(const tw_network_plan *plan, int step)
 {
+    const tw_machine *machine = plan->machine;
+    const tw_op *op = &plan->network->lowered->graph.op[step];
     const char *ignored;
     tw_loc loc;
-    return machine->platform && tw_platform_find_computing(machine->platform, step) >= 0 &&
-           (tw_platform_needs_groups(machine->platform, &ignored, &loc) || !tw_machine_computes(machine, step));
+    return machine->platform && tw_platform_find_computing(machine->platform, op) >= 0 &&
+           (tw_platform_needs_groups(machine->platform, &ignored, &loc) || !tw_machine_computes(machine, op) ||
+            has_no_room(plan, step));
 }
 
 static bool can_join(const tw_network_plan *plan, int step, const int *n_writers)
@@ -71,7 +81,7 @@ static bool can_join(const tw_network_plan *plan, int step, const int *n_writers
            ((plan->plan && plan->plan[net->layers.of[step]]) ||
             (!plan->plan && plan->machine->platform &&
              tw_platform_find_computing(plan->machine->platform, op) >= 0) ||
-            needs_groups(plan->machine, op)) &&
+            needs_groups(plan, step)) &&
            sees_whole_tensors(op) && sees_whole_tensors(op->from.plain) &&
            makes_whole(&net->lowered->graph, step, n_writers);
 }
@@ -409,7 +419,7 @@ static tw_status add_part(const tw_network_plan *plan, const tw_search_options *
     tw_stretch *s = &all->stretch[all->n];
     *part = (tw_network_part){.first_step = s->first, .n_steps = (int)tw_max(1, s->n)};
     bool given = tw_limits_have_groups(options->limits);
-    bool alone = s->n == 1 && needs_groups(plan->machine, &plan->network->lowered->graph.op[s->first]);
+    bool alone = s->n == 1 && needs_groups(plan, s->first);
     if (s->n < (alone || given ? 1 : 2)) return TW_OK;
     if (tw_deadline_is_over(work->diag->deadline) && !given) return TW_OK;
     tw_search_options own;
@@ -417,6 +427,21 @@ static tw_status add_part(const tw_network_plan *plan, const tw_search_options *
     TW_TRY(tw_stretch_build(plan->network, work, s));
     TW_TRY(options_of(plan, options, s, work, &limits, &own));
     return plan_once(plan, &own, work, all);
+}
+
+/* Steps for which the first core has no room may have none on any other: then what stands before the first of these is a stretch, and so is that step alone. */
+static tw_status add_shorter(const tw_network_plan *plan, const tw_search_options *options, const tw_work *work,
+                             parts *all)
+{
+    tw_stretch *s = &all->stretch[all->n];
+    while (!all->part[all->n].plan && s->n > 1) {
+        int at = 0;
+        while (at < s->n && !has_no_room(plan, s->first + at)) at++;
+        if (at == s->n) break;
+        *s = (tw_stretch){.first = s->first, .n = (int)tw_max(1, at)};
+        TW_TRY(add_part(plan, options, work, all));
+    }
+    return TW_OK;
 }
 
 tw_status tw_network_join(const tw_network_plan *plan, const tw_search_options *options, const tw_work *work,
@@ -433,6 +458,7 @@ tw_status tw_network_join(const tw_network_plan *plan, const tw_search_options *
     for (int s = 0; s < n_steps; all.n++) {
         all.stretch[all.n] = joins ? stretch_from(plan, s, n_writers) : (tw_stretch){.first = s};
         TW_TRY(add_part(plan, options, work, &all));
+        TW_TRY(add_shorter(plan, options, work, &all));
         s += all.part[all.n].n_steps;
     }
     out->n_parts = all.n;

@@ -131,6 +131,12 @@ static tw_status refuse(const tw_space *s, const tw_search_options *options, con
 {
     found->nearest = hunt->has_nearest;
     found->map = hunt->nearest;
+    bool cores = s->machine->platform && s->machine->platform->n_cores > 1; /* others may have room */
+    if (!hunt->any_open && cores)
+        return tw_diag_infeasible(diag, s->op->loc,
+                                  "no mapping of '%s' in the space '%s' fits engine '%s' of machine '%s', proven",
+                                  s->op->name, tw_space_word(options->space),
+                                  s->machine->engine[s->machine->compute].name, s->machine->name);
     if (!hunt->any_open)
         return tw_diag_infeasible(diag, s->op->loc,
                                   "no mapping of '%s' in the space '%s' fits machine '%s', proven", s->op->name,

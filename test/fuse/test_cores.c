@@ -459,6 +459,65 @@ TEST(what_no_core_runs_alone_is_planned_on_those_that_can)
     }
 }
 
+/* Without ports operators run one by one on the first core, a, which is too small for them; b has room. */
+TEST(what_the_first_core_has_no_room_for_is_planned_on_others)
+{
+    static const char machine[] =
+        "machine: halves\nunit: byte\ntiming: async\nmemories: [{name: dram, size: unlimited}]\ncores:\n"
+        "  - name: a\n    memories: [{name: m, size: 1}]\n    engines:\n"
+        "      - {name: dma, between: [dram, m], cost: {latency: 1, per_cycle: 4}}\n"
+        "      - {name: mac, computes: multiply-add, memory: m, cost: {array: {rows: 4}}}\n"
+        "  - name: b\n    memories: [{name: m, size: 2 KiB}]\n    engines:\n"
+        "      - {name: dma, between: [dram, m], cost: {latency: 1, per_cycle: 4}}\n"
+        "      - {name: mac, computes: multiply-add, memory: m, cost: {array: {rows: 4}}}\n";
+    for (int n_ops = 1; n_ops <= 2; n_ops++) {
+        static draw d;
+        const tw_plan *plan;
+        tw_context *ctx = tw_context_new();
+        d = (draw){0};
+        add(d.workload, "workload: chain\nops:\n");
+        for (int i = 0; i < n_ops; i++)
+            add(d.workload,
+                "  - {name: o%d, op: conv, shape: [4, 6, 6], out: 4, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, "
+                "accumulator: i32, inputs: {ifm: t%d}, output: t%d}\n",
+                i, i, i + 1);
+        CHECK_EQ(find_plan(ctx, &d, machine, 2, &plan), TW_OK);
+        CHECK(is_verified(ctx, plan));
+        CHECK_EQ(tw_context_n_messages(ctx), 0);
+        tw_context_free(ctx);
+    }
+}
+
+/* No memory holds what one output needs, so that the reduction is cut and sums stay; also where that takes four cuts, of which two are reductions. */
+TEST(reductions_that_no_core_has_room_for_are_cut_and_split_over_cores)
+{
+    static const struct {
+        const char *op;
+        int size;
+    } row[] = {{"op: matmul, shape: [8, 8, 5000]", 4096},
+               {"op: conv, shape: [64, 4, 4], out: 4, kernel: 3, pad: 1", 200},
+               {"op: conv, shape: [16, 8, 8], out: 8, kernel: 3, pad: 1", 64}};
+    for (size_t r = 0; r < TW_COUNT(row); r++) {
+        static draw d;
+        int64_t took[2];
+        d = (draw){.n_cores = 2, .rate = 16, .size = row[r].size, .side = {{4, 4}, {4, 4}}};
+        add(d.workload,
+            "workload: w\nops: [{name: o, %s, dtype: i8, out_dtype: i8, accumulator: i32, "
+            "inputs: {ifm: x}, output: y}]\n",
+            row[r].op);
+        for (int n = 1; n <= 2; n++) {
+            const tw_plan *plan;
+            tw_context *ctx = tw_context_new();
+            write_machine(&d, 0, n, d.machine);
+            CHECK_EQ(find_plan(ctx, &d, d.machine, 2, &plan), TW_OK);
+            CHECK(is_verified(ctx, plan));
+            took[n - 1] = cycles_of(plan);
+            tw_context_free(ctx);
+        }
+        CHECK(took[1] < took[0]);
+    }
+}
+
 /* B reads t where A made it; the weights of B, C and D leave no room for t until Z reads it, and no two of the convolutions fit together. So t leaves behind B, and comes again for Z. */
 TEST(a_tensor_leaves_where_there_is_no_room_for_it_between_its_readers)
 {

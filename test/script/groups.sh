@@ -438,4 +438,30 @@ resident: {x: l1}
 END
 expect 1 eval holes.yaml -m one.yaml --mapping map.yaml
 says err.txt "map.yaml:4:15: infeasible: 'x' is resident, and the groups that find it in 'l1' read nothing but padding of it"
+# Layers of a network for which the first core has no room run on another one; what no core has room for is left out, and nothing else.
+cat >cores.yaml <<'END'
+machine: m
+unit: byte
+timing: async
+memories: [{name: dram, size: unlimited}]
+cores:
+  - name: a
+    memories: [{name: l1, size: 1}]
+    engines:
+      - {name: dma, between: [dram, l1], cost: {latency: 40, per_cycle: 16}}
+      - {name: array, computes: [multiply-add, add, max, map, average], memory: l1, cost: {latency: 1, per_cycle: 16}}
+  - name: b
+    memories: [{name: l1, size: 64 KiB}]
+    engines:
+      - {name: dma, between: [dram, l1], cost: {latency: 40, per_cycle: 16}}
+      - {name: array, computes: [multiply-add, add, max, map, average], memory: l1, cost: {latency: 1, per_cycle: 16}}
+END
+expect 0 plan "$source"/examples/09-network/digits.onnx -m cores.yaml --dim=batch=1 --budget=20000 -o elsewhere
+says out.txt "cycles for all 11 steps"; says elsewhere/mapping.yaml "b.array"; lacks elsewhere/mapping.yaml "a.array"
+expect 0 eval "$source"/examples/09-network/digits.onnx -m cores.yaml --dim=batch=1 --mapping elsewhere/mapping.yaml
+says out.txt "cycles for all 11 steps"
+expect 0 verify "$source"/examples/09-network/digits.onnx -m cores.yaml --dim=batch=1 --budget=20000
+sed '$s/map, average/average/' cores.yaml >less.yaml
+expect 0 plan "$source"/examples/09-network/digits.onnx -m less.yaml --dim=batch=1 --budget=20000
+says out.txt "cycles for only"; says out.txt "fits engine 'a.array' of machine 'm', proven"
 exit $failed

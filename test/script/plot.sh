@@ -35,9 +35,10 @@ for ending in png svg pdf; do
     done
     expect 0 plan "${front[@]}" --plot=pareto -o pareto.$ending && picture pareto.$ending
     expect 0 plan "${digits[@]}" --plot=costs -o costs.$ending && picture costs.$ending
+    expect 0 plan "${digits[@]}" --plot=buffers -o memory.$ending && picture memory.$ending
     expect 0 plan "${digits[@]}" --plot=losses -o whole.$ending && picture whole.$ending
 done
-[ "$(ls)" = "$(printf '%s\n' {buffers,costs,gantt,losses,pareto,roofline,tick-buffers,tick-gantt,tick-losses,tick-roofline,tick-traffic,traffic,whole}.{pdf,png,svg} cache err.txt out.txt | sort)" ] ||
+[ "$(ls)" = "$(printf '%s\n' {buffers,costs,gantt,losses,memory,pareto,roofline,tick-buffers,tick-gantt,tick-losses,tick-roofline,tick-traffic,traffic,whole}.{pdf,png,svg} cache err.txt out.txt | sort)" ] ||
     fail "other files than pictures: $(ls | tr '\n' ' ')"
 
 # The same bytes every time; options that change the picture.
@@ -62,7 +63,7 @@ refuses "${p}--plot needs -o with the name of the picture: x.png, x.svg or x.pdf
 refuses "$e--plot=pareto needs a search: 'tilewright plan' with --pareto" eval "${kpu[@]}" --plot=pareto -o x.png
 refuses "${p}--plot=pareto needs --pareto and two objectives, such as --objective=latency,energy" plan "${tick[@]}" --plot=pareto -o x.png
 refuses "$e--plot=costs is of networks, and 'matmul:128x128x128,dtype=i8' is no ONNX file" eval "${kpu[@]}" --plot=costs -o x.png
-refuses "${p}--plot=buffers is of single operators; of networks there are gantt, losses and costs" plan "${digits[@]}" --plot=buffers -o x.png
+refuses "${p}--plot=traffic is of single operators; of networks there are gantt, buffers, losses and costs" plan "${digits[@]}" --plot=traffic -o x.png
 refuses "$e--plot excludes --json, --dump, --events, --gantt, --injection and --symbolic" eval "${kpu[@]}" --plot=gantt --json -o x.png
 refuses "$e--cycles goes with --gantt, --plot=gantt and --plot=buffers" eval "${kpu[@]}" --plot=traffic --cycles=1:2 -o x.png
 refuses "tilewright: --cycles ends at 99999, but the plan ends at cycle 9650" eval "${kpu[@]}" --plot=buffers --cycles=1:99999 -o x.png

@@ -45,6 +45,12 @@ says fused/mapping.yaml "sizes: {oy: 2}"; says out.txt "nothing computed again";
 expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping "$t/mapping_2026.yaml" --rules=native
 says err.txt "mapping_2026.yaml:18:3: note: group 'both' runs layer by layer: 'deep' has no loop along which its layers are cut over cores"
 says out.txt "executed, equal to"
+# A loop of a type is that of the first layer of the type that the group may have.
+sed 's/deep.D2/Conv.D2/; s/layers: \[wide, deep\]/layers: [Conv]/' fused.yaml >typed.yaml
+grep -q 'layers: \[Conv\]' typed.yaml && grep -q 'dim: Conv.D2' typed.yaml || fail "typed.yaml is not what it should be"
+expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping typed.yaml
+expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping typed.yaml --rules=native -o typed
+says out.txt "executed, equal to"; says typed/mapping.yaml "sizes: {oy: 2}"
 # Tiles of a layer by itself are those of intra_core_tiling: a number of them, or as many as there are indices.
 printf -- '- name: default\n  core_allocation: [0]\n  intra_core_tiling: ["OY, 2", "D, all"]\n' >tiles.yaml
 expect 0 "$t/layers.yaml" -m "$t/hda.yaml" --mapping tiles.yaml --rules=native -o tiles
@@ -74,6 +80,24 @@ check_parts '- {name: default, inter_core_tiling: ["K, 1"], core_allocation: [[0
 says err.txt "parts.yaml:1:71: note: 'core_allocation' has 2 lists to choose from; the first is taken"
 check_parts '- {name: default, inter_core_tiling: ["K, 2"]}'
 lacks parts/mapping.yaml "little.array"
+
+# A layer that the array takes at once has no loop over time.
+cat >once.yaml <<'END'
+- id: 0
+  operator_type: Gemm
+  equation: O[d][k]+=I[d][c]*W[c][k]
+  dimension_relations: []
+  loop_dims: [D, C, K]
+  loop_sizes: [1, 1, 2]
+  operand_precision: {W: 8, I: 8, O: 16, O_final: 8}
+  operand_source: {I: 0, W: 0}
+END
+printf -- '- {name: default, core_allocation: [1]}\n' >second.yaml
+expect 0 once.yaml -m "$t/hda.yaml" --mapping second.yaml
+says out.txt "as Stream runs them"
+sub=plan
+expect 0 once.yaml -m "$t/hda.yaml"
+says out.txt "as Stream runs them"
 
 sub=convert
 sed 's/little/nobody/' "$t/hda.yaml" >broken.yaml

@@ -101,6 +101,10 @@ input=$((3 * 56 * 56)) weights=$((8 * 9 * (3 + 8 + 8 + 8))) image=$((8 * 56 * 56
 says out.txt "\"port\": \"bus\", \"tensor\": \"Layer0.i\", \"transfers\": 8, \"units\": $input, \"delivered_units\": $((3 * input))"
 passed=$(grep -F '"port": "bus", "tensor"' out.txt | sed 's/.*"units": \([0-9]*\), .*/\1/' | awk '{ n += $1 } END { print n }')
 [ "$passed" = $((input + weights + 7 * image)) ] || fail "$passed bytes pass the bus"
+# Pictures of groups are those of engines, memories and losses.
+for kind in gantt buffers losses; do expect 0 $lab2 --mapping "$lab"/mapping/mapping.yaml --rules=native --plot=$kind -o $kind.svg; done
+expect 2 $lab2 --mapping "$lab"/mapping/mapping.yaml --rules=native --plot=costs -o costs.svg
+says err.txt "--plot=costs is of networks layer by layer"
 sub=plan
 expect 0 $lab2 --rules=native --dtype i8 -o own
 cycles=$(sed -n "s/^  time *\([0-9']*\) cycles.*/\1/p" out.txt | tr -d "'")

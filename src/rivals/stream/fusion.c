@@ -19,6 +19,15 @@ static int layer_called(const finder *f, const char *name)
     return -1;
 }
 
+/* The layer whose loop a cut is about: the one that it names or, of a type, the first at or behind `from`. */
+static int layer_cut(const finder *f, const tw_hda_cut *cut, int from)
+{
+    int at = cut->layer ? layer_called(f, cut->layer) : -1;
+    for (int i = from; at < 0 && cut->layer && i < f->cores->n_layers; i++)
+        if (strcmp(layer_at(f, i)->type, cut->layer) == 0) at = i;
+    return at;
+}
+
 /* Whether the group has the layer, by its name or its type. */
 static bool has_layer(const finder *f, const tw_hda_group *g, int layer)
 {
@@ -65,7 +74,7 @@ static tw_status find_anchor(const finder *f, const tw_hda_group *g, int none, i
 {
     *out = none;
     for (int c = 0; c < g->n_intra; c++) {
-        int at = g->intra[c].layer ? layer_called(f, g->intra[c].layer) : -1;
+        int at = layer_cut(f, &g->intra[c], f->end);
         if (at < 0)
             return tw_diag_error(f->diag, g->intra[c].loc, "no layer of the workload is called '%s'",
                                  g->intra[c].layer ? g->intra[c].layer : "");
@@ -99,7 +108,7 @@ static tw_status check_members(const finder *f, const tw_hda_group *g, int first
                                  "'%s' stands between layers of group '%s', which does not have it",
                                  layer_at(f, i)->name, g->name);
     for (int c = 0; c < g->n_intra; c++) {
-        int at = layer_called(f, g->intra[c].layer);
+        int at = layer_cut(f, &g->intra[c], first);
         if (at < first || at > last)
             return tw_diag_error(f->diag, g->intra[c].loc, "'%s' is no layer of group '%s'", g->intra[c].layer,
                                  g->name);

@@ -13,7 +13,7 @@
 #include "rivals/stream/table.h"
 
 /* The layers of each group of the mapping, in the order of the workload. A group that begins with a type of operators has all layers from where the one before it ended, and one that ends with a type those up to the first
- * of the last type that stands at or behind the layer whose loop it cuts, and functions of its elements right behind that. Layers that do not exist, overlap or have others between them are errors. */
+ * of the last type that stands at or behind the layer whose loop it cuts, and functions of its elements right behind that. A cut of a type's loop is one of the first layer of that type. Layers that do not exist, overlap or have others between them are errors. */
 TW_NODISCARD tw_status tw_hda_fusion_find(const tw_cores *cores, tw_work work, int *n, const tw_hda_fusion **out);
 /* Prints one as groups of ours. TW_INFEASIBLE: it cannot be one, nothing was printed, and a note says why. */
 TW_NODISCARD tw_status tw_hda_fusion_print(const tw_cores *cores, const tw_core_table *table,

@@ -181,22 +181,33 @@ static int64_t whole_of(writer *w, int d)
     return d == w->part_loop ? tw_span_len(w->part) : driver_of(w)->einsum->extent[d];
 }
 
+/* The layer that the cut names or, of a type, the first of it; -1: there is none. */
+static int member_of(const writer *w, const tw_hda_cut *cut)
+{
+    int found = -1;
+    for (int i = w->n - 1; i >= 0; i--) {
+        const tw_zz_layer *l = w->cores->layer[w->member[i].layer].whole;
+        if (strcmp(l->name, cut->layer) == 0) return i;
+        if (strcmp(l->type, cut->layer) == 0) found = i;
+    }
+    return found;
+}
+
 /* A cut of another layer has as many elements of the driver's loop as are made of so many. */
 static void take_cut(writer *w, const tw_hda_cut *cut)
 {
-    for (int i = 0; i < w->n; i++) {
-        const tw_zz_layer *l = w->cores->layer[w->member[i].layer].whole;
-        int d = strcmp(l->name, cut->layer) == 0 ? tw_allocation_dim(l, cut->dim) : -1;
-        if (d < 0 || l->extent[d] <= cut->n) continue;
-        int loop = follow(w, i, d);
-        if (loop < 0) {
-            tw_diag_note(w->diag, cut->loc, "'%s' of '%s' becomes no loop of '%s', and is not cut", l->dim[d],
-                         l->name, driver_of(w)->einsum->name);
-            continue;
-        }
-        int64_t size = cut->n * driver_of(w)->einsum->extent[loop] / l->extent[d];
-        w->size[loop] = tw_clamp(size, 1, w->size[loop]);
+    int i = member_of(w, cut);
+    const tw_zz_layer *l = i < 0 ? NULL : w->cores->layer[w->member[i].layer].whole;
+    int d = l ? tw_allocation_dim(l, cut->dim) : -1;
+    if (d < 0 || l->extent[d] <= cut->n) return;
+    int loop = follow(w, i, d);
+    if (loop < 0) {
+        tw_diag_note(w->diag, cut->loc, "'%s' of '%s' becomes no loop of '%s', and is not cut", l->dim[d], l->name,
+                     driver_of(w)->einsum->name);
+        return;
     }
+    int64_t size = cut->n * driver_of(w)->einsum->extent[loop] / l->extent[d];
+    w->size[loop] = tw_clamp(size, 1, w->size[loop]);
 }
 
 /* What each layer runs of a tile: what those behind it read. */

@@ -220,7 +220,7 @@ static void make_chain(const tw_einsum *e, const factors *f, chain *c)
         c->next[i] = last ? NOBODY : i + 1;
         c->rank[i] = last ? 0 : c->rank[i + 1] + (compare_loops(e, c->loop[i], c->loop[i + 1]) > 0);
     }
-    c->head = 0;
+    c->head = c->n > 0 ? 0 : NOBODY; /* no loop where the array takes all points at once */
 }
 
 static void try_chain(walk *w, const chain *c)
