@@ -496,8 +496,8 @@ static tw_status improve_group(chain *c, int a, int b, whole *w)
     return TW_OK;
 }
 
-/* The mapping of operator k that takes least of the memory where the seams lie, and leaves no sums. */
-static tw_status smallest_map(chain *c, int k, tw_fusion fusion, tw_op_map *out, bool *found)
+/* The mapping of operator k that takes least of the memory where the seams lie, with this seam behind it. */
+static tw_status smallest_to(chain *c, int k, seam before, seam behind, tw_op_map *out, bool *found)
 {
     int m = tw_path_innermost(tw_machine_role_path(c->machine, TW_HOLDS_OUTPUT));
     tw_objective peak = {TW_PEAK, c->machine->memory[m].name};
@@ -505,8 +505,8 @@ static tw_status smallest_map(chain *c, int k, tw_fusion fusion, tw_op_map *out,
     tw_limits limits;
     step s = {0};
     tw_arena_mark mark = tw_arena_save(c->scratch);
-    tw_machine view = view_of(c, k, fusion.before ? FINISHED : APART, fusion.behind ? FINISHED : APART);
-    tw_status status = options_of(c, k, fusion.behind ? FINISHED : APART, &options, &limits);
+    tw_machine view = view_of(c, k, before, behind);
+    tw_status status = options_of(c, k, behind, &options, &limits);
     be_hasty(&options);
     options.objective = &peak;
     options.n_objectives = 1;
@@ -516,6 +516,14 @@ static tw_status smallest_map(chain *c, int k, tw_fusion fusion, tw_op_map *out,
     *found = status == TW_OK && s.possible;
     if (*found) *out = s.map;
     return status == TW_INFEASIBLE ? TW_OK : status;
+}
+
+/* The same with whatever seams it has in its group: without sums behind it if it can be so. */
+static tw_status smallest_map(chain *c, int k, tw_fusion fusion, tw_op_map *out, bool *found)
+{
+    seam before = fusion.before ? FINISHED : APART;
+    TW_TRY(smallest_to(c, k, before, fusion.behind ? FINISHED : APART, out, found));
+    return *found || !fusion.behind ? TW_OK : smallest_to(c, k, before, SUMS, out, found);
 }
 
 /* A beginning that fits: operator `searched` is searched beside the others, which take one tile, or as little as they can. */

@@ -1643,12 +1643,14 @@ static tw_status sweep_sizes(branch *b)
                 keep_least(b->goals, &b->out->any_open, &b->out->open, &left);
             free(p);
         } else if (!tw_heap_push(&w.heap, p)) {
-            free(p);
             status = TW_ERR_NOMEM;
         }
     }
     for (tw_part *p; (p = tw_heap_pop(&w.heap));)
-        if (!tw_heap_push(&b->heap, p)) return TW_ERR_NOMEM;
+        if (status != TW_OK)
+            free(p);
+        else if (!tw_heap_push(&b->heap, p))
+            status = TW_ERR_NOMEM;
     tw_heap_release(&w.heap);
     return status;
 }

@@ -298,6 +298,45 @@ static bool check_search(const trial *t, const tw_limits *limits, int64_t best, 
     return value == best;
 }
 
+/* The product has room beside the addition with unfinished sums alone: 8 bytes of them and 2, while a whole reduction takes 14. */
+TEST(a_group_fits_that_leaves_sums_inside)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_limits *fuse;
+    const tw_plan *plan = NULL;
+    CHECK_EQ(tw_model_parse(
+                 ctx, "w",
+                 "workload: w\n"
+                 "ops:\n"
+                 "  - {name: o0, op: gemv, shape: [2, 6], dtype: i8, out_dtype: i8, accumulator: i32, output: t0}\n"
+                 "  - {name: o1, op: add, shape: [2], dtype: i8, out_dtype: i8, output: t1, inputs: {ifm: t0}, "
+                 "fused: true}\n",
+                 &model),
+             TW_OK);
+    CHECK_EQ(tw_machine_parse(ctx, "m",
+                              "machine: m\n"
+                              "unit: byte\n"
+                              "timing: async\n"
+                              "reuse: resident\n"
+                              "memories:\n"
+                              "  - {name: dram, size: unlimited, energy: 90 pJ}\n"
+                              "  - {name: l1, size: 13, align: 1, placement: bump, energy: 7 pJ}\n"
+                              "engines:\n"
+                              "  - {name: dma, between: [dram, l1], cost: {latency: 1, per_cycle: 3}}\n"
+                              "  - {name: mac, computes: [multiply-add, add], memory: l1, energy: 3 pJ, cost: "
+                              "{latency: 3, per_cycle: 3}}\n",
+                              &machine),
+             TW_OK);
+    CHECK_EQ(tw_limits_parse(ctx, model, machine, "l", "mapping: {o1: {fused: true}}\n", &fuse), TW_OK);
+    const tw_objective energy = {TW_ENERGY, NULL};
+    const tw_search_options options = {.n_objectives = 1, .objective = &energy, .limits = fuse};
+    CHECK_EQ(tw_plan_search(ctx, model, machine, &options, &plan), TW_OK);
+    CHECK_EQ(tw_plan_op_summary(plan, 0)->energy_fj + tw_plan_op_summary(plan, 1)->energy_fj, 2176000);
+    tw_context_free(ctx);
+}
+
 /* Of three placements; where buffers add up over a group it is fitted together without a proof that it is the best. */
 TEST(what_is_fused_and_how_is_what_trying_everything_finds)
 {
