@@ -750,7 +750,7 @@ static tw_status find_best(chain *c, const tw_op_map *map, path *p, whole *w)
 }
 
 tw_status tw_chain_find(const tw_chain *given, const tw_work *work, tw_op_map *map, tw_found *found,
-                        tw_search_record *record)
+                        tw_search_record *record, bool *apart)
 {
     const tw_request *asked = given->asked;
     chain c = {.given = given,
@@ -770,6 +770,7 @@ tw_status tw_chain_find(const tw_chain *given, const tw_work *work, tw_op_map *m
     if (!(c.scratch = tw_arena_new())) return TW_ERR_NOMEM;
     tw_status status = open_steps(&c);
     if (status == TW_OK) status = find_best(&c, map, &p, &w);
+    *apart = status == TW_INFEASIBLE && p.exists;
     if (status == TW_OK) status = keep(&c, &p, &w, map, found, record);
     tw_arena_free(c.scratch);
     return status;

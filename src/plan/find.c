@@ -79,7 +79,7 @@ static double time_of_ops(const hunt *h, int first, int n, const tw_deadline *de
     return isfinite(left) && sum > points ? left * points / sum : 0;
 }
 
-static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
+static tw_status find_op(hunt *h, int i, bool beside, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
 {
     const tw_request *asked = h->asked;
     const tw_machine *view;
@@ -88,8 +88,11 @@ static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch,
     TW_TRY(tw_machine_view(asked->model, i, asked->machine, h->map, scratch, &view));
     tw_deadline_init(&share, time_of_ops(h, i, 1, all), all);
     diag->deadline = &share;
-    const tw_search search = {
-        {asked->model, i, view}, asked->options, eval, asked->start ? &asked->start->op[i] : NULL, false};
+    const tw_search search = {{asked->model, i, view},
+                              asked->options,
+                              eval,
+                              .start = asked->start ? &asked->start->op[i] : NULL,
+                              .beside = beside};
     tw_status status = tw_search_op(&search, scratch, diag, &h->found[i], &h->result[i]);
     diag->deadline = all;
     h->map[i] = h->found[i].map;
@@ -100,10 +103,11 @@ static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch,
     return status;
 }
 
-/* The first of operators [i, i + n), a group; the others take one tile each. */
-static tw_status find_first(hunt *h, int i, int n, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
+/* The first of operators [i, i + n), a group; the others take one tile each, which proves nothing where they might take less. */
+static tw_status find_first(hunt *h, int i, int n, bool apart, const tw_eval *eval, tw_arena *scratch,
+                            tw_diag *diag)
 {
-    TW_TRY(find_op(h, i, eval, scratch, diag));
+    TW_TRY(find_op(h, i, apart, eval, scratch, diag));
     for (int k = i + 1; k < i + n; k++) {
         h->found[k].map = h->map[k];
         h->result[k].missing = true;
@@ -135,12 +139,14 @@ static tw_status find_chain(hunt *h, int i, int n, const tw_eval *eval, tw_arena
                                  machine->engine[machine->compute].name, machine->name,
                                  tw_compute_name(model->op[k].compute));
     const tw_deadline *all = diag->deadline;
-    if (is_settled(h->asked, i, n)) return find_first(h, i, n, eval, scratch, diag);
+    bool apart = false;
+    if (is_settled(h->asked, i, n)) return find_first(h, i, n, false, eval, scratch, diag);
     tw_deadline_init(&share, time_of_ops(h, i, n, all), all);
     diag->deadline = &share;
-    tw_status status = tw_chain_find(&chain, &(tw_work){scratch, scratch, diag}, h->map, h->found, h->result);
+    tw_status status =
+        tw_chain_find(&chain, &(tw_work){scratch, scratch, diag}, h->map, h->found, h->result, &apart);
     diag->deadline = all;
-    return status == TW_INFEASIBLE ? find_first(h, i, n, eval, scratch, diag) : status;
+    return status == TW_INFEASIBLE ? find_first(h, i, n, apart, eval, scratch, diag) : status;
 }
 
 /* What was found for an equal operator. */
@@ -159,7 +165,7 @@ static tw_status find_ops(hunt *h, const tw_eval *eval, tw_arena *scratch, tw_di
         if (is_repeated(h, i))
             for (int k = 0; k < n; k++) repeat_op(h, i + k, h->like[i] + k);
         else
-            TW_TRY(n > 1 ? find_chain(h, i, n, eval, scratch, diag) : find_op(h, i, eval, scratch, diag));
+            TW_TRY(n > 1 ? find_chain(h, i, n, eval, scratch, diag) : find_op(h, i, false, eval, scratch, diag));
     }
     return TW_OK;
 }

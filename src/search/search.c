@@ -126,11 +126,18 @@ static tw_status keep_found(const tw_hunt *hunt, tw_arena *arena, tw_found *foun
 }
 
 /* Nothing was found: why, and what came nearest. */
-static tw_status refuse(const tw_space *s, const tw_search_options *options, const tw_hunt *hunt, tw_diag *diag,
+static tw_status refuse(const tw_space *s, const tw_search *search, const tw_hunt *hunt, tw_diag *diag,
                         tw_found *found)
 {
+    const tw_search_options *options = search->options;
     found->nearest = hunt->has_nearest;
     found->map = hunt->nearest;
+    if (!hunt->any_open && search->beside)
+        return tw_diag_infeasible(diag, s->op->loc,
+                                  "no mapping of '%s' in the space '%s' that fits machine '%s' beside what is "
+                                  "fused with it was found, not "
+                                  "proven: others of these might leave more room",
+                                  s->op->name, tw_space_word(options->space), s->machine->name);
     bool cores = s->machine->platform && s->machine->platform->n_cores > 1; /* others may have room */
     if (!hunt->any_open && cores)
         return tw_diag_infeasible(diag, s->op->loc,
@@ -923,8 +930,8 @@ tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, 
     }
     if (status == TW_OK) {
         describe(&c, result);
-        status = c.hunt.front.n > 0 ? keep_found(&c.hunt, arena, found)
-                                    : refuse(&c.space, options, &c.hunt, diag, found);
+        status =
+            c.hunt.front.n > 0 ? keep_found(&c.hunt, arena, found) : refuse(&c.space, search, &c.hunt, diag, found);
     }
     tw_front_release(&c.hunt.front);
     return status;

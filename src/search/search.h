@@ -78,6 +78,8 @@ typedef struct tw_search { /* what is searched */
         foreign; /* `start` was found for another objective: seeds are made as if there were none. Otherwise an earlier
                      search with these options, but a smaller budget, found it, and has made them               */
     bool optional; /* if `start` takes more than the budget to simulate, nothing is looked for          */
+    bool
+        beside; /* operators that are fused with it stand for others, which may leave more room: that nothing fits proves nothing */
 } tw_search;
 /* TW_INFEASIBLE when nothing fits. The front is made in `arena`. */
 TW_NODISCARD tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_found *found,
