@@ -87,12 +87,16 @@ class WhatIfView extends WhatIfBase {
     });
   }
 
+  /** What stands here is kept where nothing better is found: a search knows nothing of it, and has less work than the command's. */
   private search(): Promise<void> {
     return this.ask(true, async () => {
+      const before = await readAnswer(await this.core.evaluate(this.now));
       const answer = await this.core.evaluate({ ...this.now, mapping: "" }, BUDGET);
       const mapping = answer.mapping && (await this.core.tree(answer.mapping));
       const shown = await readAnswer(answer);
+      const least = before.plan?.doc.summary.cycles ?? Infinity;
       return () => {
+        if (least < (shown.plan?.doc.summary.cycles ?? Infinity)) return this.show(before);
         if (mapping && shown.plan) {
           this.trees.mapping = mapping;
           this.doc = shown.plan.doc;
