@@ -416,7 +416,7 @@ static tw_status keep_tensors(tw_cores_hunt *h)
     return TW_OK;
 }
 
-/* ---- equal parts, to compare ---- */
+/* ---- equal parts, to compare; in small memories they may be what is best, too ---- */
 
 static bool core_computes(const tw_cores_hunt *h, int core, const tw_op *op)
 {
@@ -501,7 +501,9 @@ static tw_status compare_equal(tw_cores_hunt *h)
     }
     mapping.group = group;
     TW_TRY(tw_hunt_try(h, &mapping, &m, &can));
-    if (can) h->out->equal = m.cycles;
+    if (!can) return TW_OK;
+    h->out->equal = m.cycles;
+    tw_hunt_take(h, &mapping, &m, &can);
     return TW_OK;
 }
 

@@ -100,7 +100,9 @@ TW_NODISCARD tw_status tw_hunt_simulate(tw_cores_hunt *h, const tw_platform *pla
 double tw_hunt_price(const tw_cores_hunt *h, const tw_hunt_figures *m);
 /* What a mapping of everything takes; false: it is none. */
 TW_NODISCARD tw_status tw_hunt_try(tw_cores_hunt *h, const tw_mapping *mapping, tw_hunt_figures *m, bool *can);
-/* Keeps the mapping if it is better than what was found so far. */
+/* Keeps the mapping, which takes so much, if that is better than what was found so far; */
+void tw_hunt_take(tw_cores_hunt *h, const tw_mapping *mapping, const tw_hunt_figures *m, bool *better);
+/* the same of one that is simulated first. */
 TW_NODISCARD tw_status tw_hunt_offer(tw_cores_hunt *h, const tw_mapping *mapping, bool *better);
 /* Whether as many commands were simulated as the search may, or time is up. */
 bool tw_hunt_is_over(const tw_cores_hunt *h);

@@ -48,18 +48,21 @@ tw_status tw_hunt_try(tw_cores_hunt *h, const tw_mapping *mapping, tw_hunt_figur
     return status == TW_INFEASIBLE || status == TW_ERR_INPUT ? TW_OK : status;
 }
 
-/* Keeps the mapping if it is better than what was found so far. */
+void tw_hunt_take(tw_cores_hunt *h, const tw_mapping *mapping, const tw_hunt_figures *m, bool *better)
+{
+    const tw_hunt_figures was = {h->best->cycles, h->best->energy_fj, 0};
+    *better = h->best->mapping.n_groups == 0 || tw_hunt_price(h, m) < tw_hunt_price(h, &was);
+    if (!*better) return;
+    h->best->mapping = *mapping;
+    h->best->cycles = m->cycles;
+    h->best->energy_fj = m->energy_fj;
+}
+
 tw_status tw_hunt_offer(tw_cores_hunt *h, const tw_mapping *mapping, bool *better)
 {
     tw_hunt_figures m;
-    bool can;
-    TW_TRY(tw_hunt_try(h, mapping, &m, &can));
-    const tw_hunt_figures was = {h->best->cycles, h->best->energy_fj, 0};
-    *better = can && (h->best->mapping.n_groups == 0 || tw_hunt_price(h, &m) < tw_hunt_price(h, &was));
-    if (!*better) return TW_OK;
-    h->best->mapping = *mapping;
-    h->best->cycles = m.cycles;
-    h->best->energy_fj = m.energy_fj;
+    TW_TRY(tw_hunt_try(h, mapping, &m, better));
+    if (*better) tw_hunt_take(h, mapping, &m, better);
     return TW_OK;
 }
 
