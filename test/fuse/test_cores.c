@@ -149,7 +149,7 @@ TEST(more_cores_are_never_worse_than_the_best_of_them_and_threads_change_nothing
             char *one = mapping_of(ctx, plan), *three = mapping_of(ctx, again);
             CHECK_STR(one, three);
             CHECK(is_verified(ctx, plan));
-            const tw_group_search *search = plan->joint ? plan->joint->search : NULL;
+            const tw_joint_search *search = plan->joint ? plan->joint->search : NULL;
             if (search) CHECK(search->bound <= cycles_of(plan));
             if (search) CHECK(search->equal == 0 || cycles_of(plan) <= search->equal);
             for (int e = 0; plan->joint && d.linked && e < 2 * (d.n_cores - 1); e++)
