@@ -1,15 +1,16 @@
 /* src/plan/network_memory.c - where the tensors between the steps lie: see network.h.
  *
  * In the outermost memory every tensor has its place from the step that writes it to the last one that reads it; the
- * exact packer makes that as low as can be. Constants are there all the time and are counted apart.
+ * exact packer makes that as low as can be. Constants are there all the time and are counted apart. What a program makes and reads
+ * on chip alone needs no place there.
  *
  * In the next memory inwards the steps have their buffers, from address 0 up to what the step's plan takes. Above them there is
  * room, more in some steps than in others. A tensor that fits there during all its life need not leave the chip. Which ones
  * stay is chosen greedily, the most bytes saved for each byte and step first; whether a choice can be placed is
  * asked of the packer at the end, and what cannot is left out. */
-#include "plan/network.h"
-
 #include "place/pack.h"
+#include "plan/network_join.h"
+#include "program/nest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,9 @@ typedef struct homes { /* tensors that need a place */
     int *tensor;               /* of the network                          */
     int *home_of;              /* per tensor of the network, -1: it needs none */
     bool *residencies_outside; /* the network's output, or a view of it is */
+    int *part_of;              /* per step: the part of the plan that does it */
+    bool *
+        crosses; /* per tensor of the network, a root: some program loads or stores it, or steps outside of programs do */
     int n;
 } homes;
 
@@ -41,11 +45,48 @@ static int64_t rounded(int64_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALI
 
 /* ---- the outermost memory ---- */
 
-static bool needs_home(const tw_model *graph, int t, const tw_lifetime *life)
+static bool needs_home(const homes *h, const tw_model *graph, int t, const tw_lifetime *life)
 {
     const tw_tensor *tensor = &graph->tensor[t];
     return tensor->root == t && tensor->role != TW_ROLE_CONSTANT && tensor->bytes > 0 &&
-           life[t].last >= life[t].first && life[t].last >= 0;
+           life[t].last >= life[t].first && life[t].last >= 0 && h->crosses[t];
+}
+
+/* What a program loads from the outermost memory or stores there. */
+static void mark_moved(homes *h, const tw_network_part *part, const tw_stretch *stretch)
+{
+    const tw_model *graph = &h->plan->network->lowered->graph;
+    const tw_joint *program = part->plan->joint->program;
+    for (int g = 0; g < program->n_nests; g++)
+        for (int s = 0; s < program->nest[g].n_holds; s++) {
+            const tw_nest_hold *hold = &program->nest[g].hold[s];
+            bool loads = hold->from == TW_FROM_TENSOR && hold->engine >= 0 && hold->inwards;
+            if (loads || hold->drain >= 0) h->crosses[graph->tensor[stretch->graph_of[hold->tensor]].root] = true;
+        }
+}
+
+/* What is in the outermost memory at some time: inputs and outputs of the network and of steps that run by themselves, what parts hand on, and what
+ * programs load and store. */
+static tw_status find_crossing(homes *h, const tw_lifetime *life, tw_arena *scratch)
+{
+    const tw_network_plan *plan = h->plan;
+    const tw_model *graph = &plan->network->lowered->graph;
+    TW_ALLOC(scratch, h->part_of, graph->n_ops + 1);
+    TW_ALLOC(scratch, h->crosses, graph->n_tensors + 1);
+    for (int s = 0; s < graph->n_ops; s++) h->part_of[s] = -1;
+    for (int p = 0; p < plan->n_parts; p++)
+        for (int s = 0; plan->part[p].plan && s < plan->part[p].n_steps; s++)
+            h->part_of[plan->part[p].first_step + s] = p;
+    for (int t = 0; t < graph->n_tensors; t++) {
+        int first = life[t].first, last = life[t].last;
+        bool within = graph->tensor[t].role == TW_ROLE_BETWEEN && first >= 0 && last < graph->n_ops &&
+                      first <= last && h->part_of[first] >= 0 && h->part_of[first] == h->part_of[last];
+        h->crosses[t] |= !within;
+        h->crosses[graph->tensor[t].root] |= graph->tensor[t].is_output;
+    }
+    for (int p = 0; p < plan->n_parts; p++)
+        if (plan->part[p].plan) mark_moved(h, &plan->part[p], &plan->stretch[p]);
+    return TW_OK;
 }
 
 static tw_status list_homes(homes *h, tw_arena *arena, tw_arena *scratch)
@@ -54,7 +95,8 @@ static tw_status list_homes(homes *h, tw_arena *arena, tw_arena *scratch)
     tw_lifetime *life;
     TW_ALLOC(scratch, life, graph->n_tensors + 1);
     tw_network_lifetimes(graph, life);
-    for (int t = 0; t < graph->n_tensors; t++) h->n += needs_home(graph, t, life);
+    TW_TRY(find_crossing(h, life, scratch));
+    for (int t = 0; t < graph->n_tensors; t++) h->n += needs_home(h, graph, t, life);
     TW_ALLOC(arena, h->place, h->n + 1);
     TW_ALLOC(scratch, h->item, h->n + graph->n_ops + 1);
     TW_ALLOC(scratch, h->segment, h->n + graph->n_ops + 1);
@@ -62,7 +104,7 @@ static tw_status list_homes(homes *h, tw_arena *arena, tw_arena *scratch)
     TW_ALLOC(scratch, h->residencies_outside, h->n + 1);
     TW_ALLOC(scratch, h->home_of, graph->n_tensors + 1);
     for (int t = 0, i = 0; t < graph->n_tensors; t++) {
-        h->home_of[t] = needs_home(graph, t, life) ? i : -1;
+        h->home_of[t] = needs_home(h, graph, t, life) ? i : -1;
         if (h->home_of[t] < 0) continue;
         const tw_tensor *tensor = &graph->tensor[t];
         h->tensor[i] = t;
@@ -167,13 +209,22 @@ static int by_worth(const void *a, const void *b)
     return x->i - y->i;
 }
 
+/* Whether a step of the tensor's life belongs to a program, which has said by itself what stays. */
+static bool meets_program(const homes *h, const tw_tensor_place *p)
+{
+    for (int s = (int)tw_max(0, p->first_step); s <= p->last_step; s++)
+        if (h->part_of[s] >= 0) return true;
+    return false;
+}
+
 /* Only what is made and used up inside: an input comes from outside, an output has to go there. */
 static int list_candidates(const homes *h, candidate *out)
 {
     int n = 0;
     for (int i = 0; i < h->n; i++) {
         const tw_tensor *tensor = &h->plan->network->lowered->graph.tensor[h->tensor[i]];
-        if (tensor->role != TW_ROLE_BETWEEN || h->residencies_outside[i]) continue;
+        if (tensor->role != TW_ROLE_BETWEEN || h->residencies_outside[i] || meets_program(h, &h->place[i]))
+            continue;
         tw_tensor_place *p = &h->place[i];
         out[n++] =
             (candidate){(double)p->saved_bytes / ((double)units_of(h, i) * (p->last_step - p->first_step + 1)), i};
@@ -248,18 +299,26 @@ static tw_status place_inner(homes *h, const chip *c, const candidate *from, int
     }
 }
 
+static bool has_programs(const tw_network_plan *plan)
+{
+    for (int p = 0; p < plan->n_parts; p++)
+        if (plan->part[p].plan) return true;
+    return false;
+}
+
 static tw_status keep_on_chip(homes *h, tw_arena *scratch, tw_network_memory *out)
 {
     const tw_machine *machine = h->plan->machine;
     chip c;
     candidate *from;
     if (machine->n_memories < 2 || machine->memory[1].size == TW_UNLIMITED) return TW_OK;
+    TW_ALLOC(scratch, from, h->n + 1);
+    if (has_programs(h->plan) && list_candidates(h, from) == 0) return TW_OK; /* they have said what stays */
+    count_crossings(h);
+    int n = list_candidates(h, from);
     out->on_chip = machine->memory[1].name;
     out->on_chip_size = machine->memory[1].size;
     TW_TRY(chip_init(&c, h->plan, scratch));
-    TW_ALLOC(scratch, from, h->n + 1);
-    count_crossings(h);
-    int n = list_candidates(h, from);
     choose(h, &c, from, n);
     TW_TRY(place_inner(h, &c, from, n, scratch, out));
     for (int i = 0; i < h->n; i++)

@@ -94,6 +94,20 @@ expect 0 verify "${joined[@]}" --mapping=joined/mapping.yaml
 says out.txt "as they are planned"
 expect 0 plan "${joined[@]}" --mapping=joined/mapping.yaml -o joined-again
 cmp joined/mapping.yaml joined-again/mapping.yaml || fail "the search changes what is given"
+# What never leaves the chip has no place in the outermost memory.
+expect 0 plan "${joined[@]}" --layers -o apart
+python3 - joined/plan.json apart/plan.json <<'EOF' || fail "the outermost memory has other tensors than programs load and store"
+import json, sys
+joined, apart = ({p["name"]: p for p in json.load(open(f))["tensors"]["places"]} for f in sys.argv[1:])
+holds = [h for p in json.load(open(sys.argv[1]))["programs"] for h in p["holds"]]
+assert set(joined) < set(apart), set(joined) ^ set(apart)
+steps = [s["name"] for s in json.load(open(sys.argv[2]))["steps"]]
+ends = {n for n, p in apart.items() if p["first_step"] < 0 or p["last_step"] >= len(steps) - 1}
+assert ends <= set(joined), ends
+moved = {h["tensor"] for h in holds if h["drain"] or (h["from"] == "tensor" and h["mover"])}
+inside = {t for h in holds for t in [h["tensor"]] if t in apart and t not in ends} - moved
+assert inside and not inside & set(joined), inside
+EOF
 # ---- the cache: layers and programs as they were found, byte for byte; another question is another entry ----
 hit() { expect 0 plan "$@"; says err.txt "(from the cache"; }
 miss() { expect 0 plan "$@"; lacks err.txt "(from the cache"; }
