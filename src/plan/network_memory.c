@@ -2,7 +2,7 @@
  *
  * In the outermost memory every tensor has its place from the step that writes it to the last one that reads it; the
  * exact packer makes that as low as can be. Constants are there all the time and are counted apart. What a program makes and reads
- * on chip alone needs no place there.
+ * on chip alone needs no place there, and what it loads or stores has its place while other groups run beside that.
  *
  * In the next memory inwards the steps have their buffers, from address 0 up to what the step's plan takes. Above them there is
  * room, more in some steps than in others. A tensor that fits there during all its life need not leave the chip. Which ones
@@ -52,22 +52,58 @@ static bool needs_home(const homes *h, const tw_model *graph, int t, const tw_li
            life[t].last >= life[t].first && life[t].last >= 0 && h->crosses[t];
 }
 
-/* What a program loads from the outermost memory or stores there. */
-static void mark_moved(homes *h, const tw_network_part *part, const tw_stretch *stretch)
+static void join_spans(tw_span *all, tw_span more)
 {
-    const tw_model *graph = &h->plan->network->lowered->graph;
+    all->lo = tw_min(all->lo, more.lo);
+    all->hi = tw_max(all->hi, more.hi);
+}
+
+/* Steps of one program overlap: a tensor that it loads or stores has its place while any group is at work that is so meanwhile. `touched` is
+ * per tensor, when the program does that. */
+static void widen(const tw_network_part *part, int n_tensors, const tw_span *at_work, const tw_span *touched,
+                  tw_lifetime *life)
+{
     const tw_joint *program = part->plan->joint->program;
-    for (int g = 0; g < program->n_nests; g++)
-        for (int s = 0; s < program->nest[g].n_holds; s++) {
-            const tw_nest_hold *hold = &program->nest[g].hold[s];
-            bool loads = hold->from == TW_FROM_TENSOR && hold->engine >= 0 && hold->inwards;
-            if (loads || hold->drain >= 0) h->crosses[graph->tensor[stretch->graph_of[hold->tensor]].root] = true;
+    for (int t = 0; t < n_tensors; t++)
+        for (int g = 0; g < program->n_nests; g++) {
+            if (at_work[g].lo > touched[t].hi || touched[t].lo > at_work[g].hi) continue;
+            for (int k = 0; k < program->nest[g].n_ops; k++) {
+                int step = part->first_step + program->nest[g].map->op[k].op;
+                life[t].first = (int)tw_min(life[t].first, step);
+                life[t].last = (int)tw_max(life[t].last, step);
+            }
         }
+}
+
+/* What a program loads from the outermost memory or stores there, and when. */
+static tw_status look_at_program(homes *h, int p, tw_lifetime *life, tw_arena *scratch)
+{
+    const tw_span never = {INT64_MAX, -1};
+    const tw_model *graph = &h->plan->network->lowered->graph;
+    const tw_network_part *part = &h->plan->part[p];
+    const tw_joint *program = part->plan->joint->program;
+    tw_span *at_work, *touched;
+    TW_ALLOC(scratch, at_work, program->n_nests + 1);
+    TW_ALLOC(scratch, touched, graph->n_tensors + 1);
+    for (int g = 0; g < program->n_nests; g++) at_work[g] = never;
+    for (int t = 0; t < graph->n_tensors; t++) touched[t] = never;
+    for (int s = 0; s < program->n_holds; s++) {
+        const tw_nest_hold *hold = program->hold[s];
+        const tw_span when = part->plan->joint->timeline.life[s];
+        bool loads = hold->from == TW_FROM_TENSOR && hold->engine >= 0 && hold->inwards;
+        join_spans(&at_work[hold->group], when);
+        if (!loads && hold->drain < 0) continue;
+        int root = graph->tensor[h->plan->stretch[p].graph_of[hold->tensor]].root;
+        h->crosses[root] = true;
+        join_spans(&touched[root], when);
+    }
+    widen(part, graph->n_tensors, at_work, touched, life);
+    return TW_OK;
 }
 
 /* What is in the outermost memory at some time: inputs and outputs of the network and of steps that run by themselves, what parts hand on, and what
  * programs load and store. */
-static tw_status find_crossing(homes *h, const tw_lifetime *life, tw_arena *scratch)
+static tw_status find_crossing(homes *h, tw_lifetime *life, tw_arena *scratch)
 {
     const tw_network_plan *plan = h->plan;
     const tw_model *graph = &plan->network->lowered->graph;
@@ -85,7 +121,7 @@ static tw_status find_crossing(homes *h, const tw_lifetime *life, tw_arena *scra
         h->crosses[graph->tensor[t].root] |= graph->tensor[t].is_output;
     }
     for (int p = 0; p < plan->n_parts; p++)
-        if (plan->part[p].plan) mark_moved(h, &plan->part[p], &plan->stretch[p]);
+        if (plan->part[p].plan) TW_TRY(look_at_program(h, p, life, scratch));
     return TW_OK;
 }
 

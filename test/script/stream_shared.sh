@@ -107,6 +107,25 @@ expect 2 $lab2 --mapping "$lab"/mapping/mapping.yaml --rules=native --plot=costs
 says err.txt "--plot=costs is of networks layer by layer"
 sub=plan
 expect 0 $lab2 --rules=native --dtype i8 -o own
+# Input and output are in the off-chip memory at the same time, since the four layers are one group: their places do not overlap, and what is between them has none.
+python3 - own/plan.json <<'EOF' || fail "places of tensors overlap that are loaded and stored at the same time"
+import json, sys
+plan = json.load(open(sys.argv[1]))
+place = {p["name"]: p for p in plan["tensors"]["places"]}
+assert len(plan["programs"]) == 1
+when = {}
+for h in plan["programs"][0]["holds"]:
+    if h["drain"] or (h["from"] == "tensor" and h["mover"]):
+        lo, hi = when.get(h["tensor"], (h["start_cycle"], h["end_cycle"]))
+        when[h["tensor"]] = min(lo, h["start_cycle"]), max(hi, h["end_cycle"])
+moved = [t for t in when if t in place]
+assert sorted(moved) == sorted(place) and len(moved) >= 2, (moved, list(place))
+for a in moved:
+    for b in moved:
+        p, q = place[a], place[b]
+        apart = p["offset"] >= q["offset"] + q["bytes"] or q["offset"] >= p["offset"] + p["bytes"]
+        assert a == b or apart or when[a][1] <= when[b][0] or when[b][1] <= when[a][0], (a, b)
+EOF
 cycles=$(sed -n "s/^  time *\([0-9']*\) cycles.*/\1/p" out.txt | tr -d "'")
 [ "${cycles:-99999}" -le 11500 ] || fail "$cycles cycles"
 says out.txt "cores idle"; says out.txt "verified"; says out.txt "equal parts on all 9'782"
