@@ -166,10 +166,10 @@ function memoriesOf(t: Tensors, unit: "byte" | "element"): Memory[] {
   };
   const inside = all.filter((p) => p.place.on_chip_offset !== undefined);
   if (!inside.length || !t.on_chip) return [outer];
-  const size = t.on_chip_size ?? 0;
-  const high = Math.max(size, t.on_chip_peak);
-  const peak = `peak ${amount(t.on_chip_peak, unit)} with the steps' own buffers`;
-  const lines: Memory["lines"] = [{ at: t.on_chip_peak, text: peak, color: "accent", side: "right" }];
+  const [size, top] = [t.on_chip_size ?? 0, t.on_chip_peak ?? 0];
+  const high = Math.max(size, top);
+  const peak = `peak ${amount(top, unit)} with the steps' own buffers`;
+  const lines: Memory["lines"] = [{ at: top, text: peak, color: "accent", side: "right" }];
   if (size) lines.push({ at: size, text: `capacity ${amount(size, unit)}`, color: "bad", side: "left" });
   const places = inside.map((p) => ({ ...p, offset: p.place.on_chip_offset! }));
   return [outer, { name: `${t.on_chip}: what could stay on chip`, places, top: high * 1.12, lines, unit }];

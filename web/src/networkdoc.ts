@@ -73,10 +73,11 @@ export interface Tensors {
   sum_bytes: number;
   weight_bytes: number;
   peak_step: number;
-  on_chip: string | null;
-  on_chip_size: number | null;
-  on_chip_peak: number;
-  saved: number;
+  /** Absent where there is no such memory, or programs have said what stays there. */
+  on_chip?: string;
+  on_chip_size?: number;
+  on_chip_peak?: number;
+  saved?: number;
   places: Place[];
 }
 export interface Place {

@@ -438,8 +438,7 @@ class NetworkView implements View {
       fact("least_bytes", "no placement is lower than", t.least_bytes),
       fact("sum_bytes", "without sharing", t.sum_bytes),
       fact("weight_bytes", "constants", t.weight_bytes),
-      fact("on_chip_peak", `${t.on_chip ?? "on chip"}, with buffers`, t.on_chip_peak),
-      fact("saved", "would not cross the outer link", t.saved),
+      ...(t.on_chip ? [fact("on_chip_peak", `${t.on_chip}, with buffers`, t.on_chip_peak!), fact("saved", "would not cross the outer link", t.saved!)] : []),
     ]);
     const legend = t.saved ? el("p", { class: "muted" }, ["hatched: could stay on chip"]) : null;
     const title = el("summary", {}, [`${digits(t.places.length)} tensors`]);
