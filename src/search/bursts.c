@@ -4,6 +4,8 @@
 #include "search/layout.h"
 #include "tile/box.h"
 
+#include <string.h>
+
 enum {
     MOST_BLOCKS = 256,
     MOST_LOOPS = 4,       /* outside                                       */
@@ -16,6 +18,7 @@ typedef struct link { /* a mover of inputs */
     int64_t grain, cycles; /* it carries `grain` units in `cycles`                   */
     int64_t cap;           /* room for inputs that have come by it, -1: without limit */
     int64_t before;        /* cycles beside all that it carries                      */
+    unsigned inputs;       /* of which whole tiles come by it, as a mask             */
 } link;
 
 typedef struct bursts {
@@ -34,6 +37,7 @@ typedef struct bursts {
     int64_t stride[MOST_LOOPS];                  /* of the number of a block by the index of each loop */
     int64_t exec[MOST_BLOCKS], out[MOST_BLOCKS]; /* cycles of a block, and in which its sums leave     */
     int64_t units[TW_MAX_OPERANDS][MOST_BLOCKS];
+    int64_t held[TW_MAX_OPERANDS][1 << MOST_LOOPS]; /* by the loops that run, -1: not asked for yet        */
     int64_t steps_left;
 } bursts;
 
@@ -97,12 +101,56 @@ static int64_t units_of_block(const bursts *b, int o, const tw_box *box)
     return s->elem_units[o] * tw_touched_least(s, o, len);
 }
 
-/* Fills in all blocks of the cuts at hand; false: there are too many. */
-static bool look_at_blocks(bursts *b)
+/* Index of the loop at place i of b->loop in block `at`. */
+static int64_t index_in(const bursts *b, int64_t at, int i)
+{
+    return at / b->stride[i] % b->split[b->loop[i]].count;
+}
+
+/* Cycles in which a block of these lengths is executed, and in which its sums leave. */
+static void find_cycles(bursts *b, int at, const tw_box *box)
 {
     const tw_space *s = b->v->s;
     int output = tw_op_output(s->op), m = tw_path_innermost(s->path[output]);
     const tw_engine *drain = &s->machine->engine[s->mover[m][output]];
+    int64_t len[TW_MAX_LOOPS], points = 1;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        len[l] = tw_span_len(box->span[l]);
+        if (tw_space_depends(s, output, l)) points = tw_sat_mul(points, len[l]);
+    }
+    b->exec[at] = tw_busy_of(b->mac, 1, passes_of_block(b, 0, len));
+    b->out[at] = b->single ? tw_engine_busy(drain, tw_max(1, tw_sat_mul(points, s->elem_units[output]))) : 0;
+}
+
+/* Fills in block `at`. Where no loop's tile is longer or shorter than one before, the cycles are known from there, and so are the units where an
+ * input does not depend on what has changed; `alike` has a block for each set of loops whose tiles are not as long as their first, -1: none. */
+static void look_at_block(bursts *b, int at, int alike[1 << MOST_LOOPS])
+{
+    const tw_space *s = b->v->s;
+    tw_box box = tw_box_of_op(s->op);
+    int64_t same[TW_MAX_OPERANDS];
+    unsigned rests = 0;
+    for (int o = 0; o < tw_op_output(s->op); o++) same[o] = at;
+    for (int i = 0; i < b->n_loops; i++) {
+        int l = b->loop[i];
+        int64_t index = index_in(b, at, i);
+        box.span[l] = tw_split_at(&b->split[l], 0, index);
+        rests |= (unsigned)(tw_span_len(box.span[l]) != tw_split_largest(&b->split[l])) << i;
+        for (int o = 0; o < tw_op_output(s->op); o++)
+            if (!tw_space_depends(s, o, l)) same[o] -= index * b->stride[i];
+    }
+    if (alike[rests] < 0)
+        find_cycles(b, alike[rests] = at, &box);
+    else
+        b->exec[at] = b->exec[alike[rests]], b->out[at] = b->out[alike[rests]];
+    for (int o = 0; o < tw_op_output(s->op); o++)
+        b->units[o][at] = same[o] < at ? b->units[o][same[o]] : units_of_block(b, o, &box);
+}
+
+/* Fills in all blocks of the cuts at hand; false: there are too many. */
+static bool look_at_blocks(bursts *b)
+{
+    int alike[1 << MOST_LOOPS];
     int64_t n = 1;
     for (int i = b->n_loops; i-- > 0;) {
         b->stride[i] = n;
@@ -110,40 +158,26 @@ static bool look_at_blocks(bursts *b)
         if (n > MOST_BLOCKS) return false;
     }
     b->n_blocks = (int)n;
-    for (int at = 0; at < n; at++) {
-        tw_box box = tw_box_of_op(s->op);
-        int64_t len[TW_MAX_LOOPS], points = 1;
-        for (int i = 0; i < b->n_loops; i++) {
-            const tw_split *split = &b->split[b->loop[i]];
-            box.span[b->loop[i]] = tw_split_at(split, 0, at / b->stride[i] % split->count);
-        }
-        for (int l = 0; l < s->op->n_loops; l++) {
-            len[l] = tw_span_len(box.span[l]);
-            if (tw_space_depends(s, output, l)) points = tw_sat_mul(points, len[l]);
-        }
-        b->exec[at] = tw_busy_of(b->mac, 1, passes_of_block(b, 0, len));
-        b->out[at] = b->single ? tw_engine_busy(drain, tw_max(1, tw_sat_mul(points, s->elem_units[output]))) : 0;
-        for (int o = 0; o < output; o++) b->units[o][at] = units_of_block(b, o, &box);
-    }
+    memset(alike, -1, sizeof alike);
+    memset(b->held, -1, sizeof b->held);
+    for (int at = 0; at < n; at++) look_at_block(b, at, alike);
     return true;
 }
 
 /* ---- residencies ---- */
 
-/* Units that are held of input o while the loops of the order from `depth` on run. */
-static int64_t held(const bursts *b, int o, const int *order, int depth)
+/* Units of input o of one iteration of all loops but those at the places `runs`, each tile once. */
+static int64_t held(bursts *b, int o, unsigned runs)
 {
-    int64_t units = 0;
+    int64_t *held = &b->held[o][runs], units = 0;
+    if (*held >= 0) return *held;
     for (int at = 0; at < b->n_blocks; at++) {
-        bool counts = true; /* one iteration of what is outside, each tile once */
-        for (int i = 0; i < b->n_loops; i++) {
-            int l = b->loop[order[i]];
-            bool runs = i >= depth && tw_space_depends(b->v->s, o, l);
-            counts = counts && (runs || at / b->stride[order[i]] % b->split[l].count == 0);
-        }
+        bool counts = true;
+        for (int i = 0; i < b->n_loops && counts; i++)
+            counts = ((runs >> i & 1) && tw_space_depends(b->v->s, o, b->loop[i])) || index_in(b, at, i) == 0;
         if (counts) units = tw_sat_add(units, b->units[o][at]);
     }
-    return units;
+    return *held = units;
 }
 
 /* Whether memory m or one further in has room for so much of input o beside a tile of everything else. */
@@ -188,11 +222,12 @@ static bool may_slide(const bursts *b, int m, int o)
 }
 
 /* Loops, by their place in b->loop, that must stand on their first index where input o comes into memory m, as a mask. */
-static unsigned first_where(const bursts *b, int m, int o, const int *order)
+static unsigned first_where(bursts *b, int m, int o, const int *order)
 {
-    unsigned first = 0;
+    unsigned first = 0, runs = 0;
     for (int depth = b->n_loops; depth-- > 0;) {
-        if (!has_room(b->v, m, o, held(b, o, order, depth))) break;
+        runs |= 1u << order[depth];
+        if (!has_room(b->v, m, o, held(b, o, runs))) break;
         if (!tw_space_depends(b->v->s, o, b->loop[order[depth]])) first |= 1u << order[depth];
     }
     return first;
@@ -200,46 +235,73 @@ static unsigned first_where(const bursts *b, int m, int o, const int *order)
 
 /* ---- programs ---- */
 
-/* Cycles of the program with this order. */
+typedef struct carrier { /* how far a mover has come */
+    unsigned first[TW_MAX_OPERANDS];
+    int64_t carried; /* units                                                             */
+    int64_t ahead;   /* the most by which ends of blocks were behind it, times its grain, */
+    bool any;        /* if there was one                                                  */
+} carrier;
+
+/* The index of the next block in this order; *zero: the loops that stand on their first one. */
+static int next_block(const bursts *b, const int *order, int64_t index[MOST_LOOPS], unsigned *zero)
+{
+    int64_t at = 0;
+    for (int i = b->n_loops; i-- > 0 && ++index[i] == b->split[b->loop[order[i]]].count;) index[i] = 0;
+    *zero = 0;
+    for (int i = 0; i < b->n_loops; i++) {
+        at += index[i] * b->stride[order[i]];
+        *zero |= (unsigned)(index[i] == 0) << order[i];
+    }
+    return (int)at;
+}
+
+/* a / b + c, rounded up, or x where that is more, as it is mostly: a product says so sooner. */
+static int64_t at_least(int64_t x, int64_t a, int64_t b, int64_t c)
+{
+    int64_t product;
+    if (!__builtin_mul_overflow(x - c, b, &product) && a <= product) return x;
+    return tw_max(x, tw_cdiv(a, b) + c);
+}
+
+/* When a block is over, as far as this mover is concerned, that is over at `next` otherwise. */
+static int64_t carry(const bursts *b, const link *w, carrier *c, int at, unsigned zero, int64_t next)
+{
+    for (unsigned rest = w->inputs; rest; rest &= rest - 1) {
+        int o = __builtin_ctz(rest);
+        if (!(c->first[o] & ~zero)) c->carried += b->units[o][at];
+    }
+    int64_t busy = tw_sat_mul(c->carried, w->cycles);
+    next = at_least(next, busy, w->grain, w->before);
+    if (c->any && w->cap >= 0) next = at_least(next, tw_max(0, c->ahead + busy - w->cap * w->cycles), w->grain, 0);
+    return next;
+}
+
+/* Cycles of the program with this order; where they are as many as the fewest so far, it may be any number from there on. */
 static int64_t weigh(bursts *b, const int *order)
 {
-    const tw_space *s = b->v->s;
-    int output = tw_op_output(s->op);
-    unsigned first[TW_MAX_ENGINES][TW_MAX_OPERANDS];
-    int64_t ahead[TW_MAX_ENGINES], carried[TW_MAX_ENGINES] = {0}, end = b->ends->fill, left = 0;
-    bool any[TW_MAX_ENGINES] = {false};
+    carrier all[TW_MAX_ENGINES];
+    int64_t end = b->ends->fill, left = 0, index[MOST_LOOPS];
+    for (int i = 0; i < b->n_loops; i++)
+        index[i] = b->split[b->loop[order[i]]].count - 1; /* one before the first */
     for (int k = 0; k < b->n_links; k++) {
-        ahead[k] = 0;
-        for (int o = 0; o < output; o++) first[k][o] = first_where(b, b->link[k].memory, o, order);
+        all[k].carried = all[k].ahead = 0;
+        all[k].any = false;
+        for (unsigned rest = b->link[k].inputs; rest; rest &= rest - 1) {
+            int o = __builtin_ctz(rest);
+            all[k].first[o] = first_where(b, b->link[k].memory, o, order);
+        }
     }
-    for (int step = 0; step < b->n_blocks; step++) {
-        int64_t rest = step, at = 0;
-        unsigned zero = 0;
-        for (int i = b->n_loops; i-- > 0;) {
-            int64_t count = b->split[b->loop[order[i]]].count, index = rest % count;
-            rest /= count;
-            at += index * b->stride[order[i]];
-            zero |= (unsigned)(index == 0) << order[i];
-        }
-        int64_t next = tw_sat_add(tw_sat_add(end, left), b->exec[at]);
-        for (int k = 0; k < b->n_links; k++) {
-            const link *w = &b->link[k];
-            for (int o = 0; o < output; o++) {
-                if (!tw_space_holds(s, w->memory, o) || s->mover[w->memory][o] != w->engine) continue;
-                if ((first[k][o] & ~zero) || (s->resident >> o & 1) || may_slide(b, w->memory, o)) continue;
-                carried[k] += b->units[o][at];
-            }
-            int64_t busy = tw_sat_mul(carried[k], w->cycles);
-            next = tw_max(next, tw_cdiv(busy, w->grain) + w->before);
-            if (any[k] && w->cap >= 0)
-                next = tw_max(next, tw_cdiv(tw_max(0, ahead[k] + busy - w->cap * w->cycles), w->grain));
-        }
-        end = next;
+    for (int step = 0; step < b->n_blocks && tw_sat_add(end, b->ends->drain) < b->best; step++) {
+        unsigned zero;
+        int at = next_block(b, order, index, &zero);
+        end = tw_sat_add(tw_sat_add(end, left), b->exec[at]);
+        for (int k = 0; k < b->n_links; k++) end = carry(b, &b->link[k], &all[k], at, zero, end);
         left = b->out[at];
         for (int k = 0; k < b->n_links; k++) {
-            int64_t slack = tw_sat_mul(end, b->link[k].grain) - tw_sat_mul(carried[k], b->link[k].cycles);
-            ahead[k] = any[k] ? tw_max(ahead[k], slack) : slack;
-            any[k] = true;
+            carrier *c = &all[k];
+            int64_t slack = tw_sat_mul(end, b->link[k].grain) - tw_sat_mul(c->carried, b->link[k].cycles);
+            c->ahead = c->any ? tw_max(c->ahead, slack) : slack;
+            c->any = true;
         }
     }
     return tw_sat_add(end, b->ends->drain);
@@ -317,6 +379,10 @@ static void find_links(bursts *b)
         w.grain = tw_sat_mul(tw_cost_grain(&engine->cost, &w.cycles), engine->count);
         if (w.grain <= 0 || w.cycles <= 0 || w.grain > LARGEST || w.cycles > LARGEST) continue;
         w.cap = room_of(s, w.memory, e);
+        for (int o = 0; o < tw_op_output(s->op); o++) {
+            bool comes = tw_space_holds(s, w.memory, o) && s->mover[w.memory][o] == e && !(s->resident >> o & 1);
+            w.inputs |= (unsigned)(comes && !may_slide(b, w.memory, o)) << o;
+        }
         b->link[b->n_links++] = w;
     }
 }
@@ -347,11 +413,16 @@ int64_t tw_bursts_least(const tw_view *v, const tw_ends *ends, unsigned inside, 
 {
     const tw_space *s = v->s;
     int output = tw_op_output(s->op), m = tw_path_innermost(s->path[output]);
-    bursts b = {.v = v, .ends = ends, .mac = &s->machine->engine[s->machine->compute], .known = known};
+    bursts b; /* blocks are many, and filled in where there are some */
+    if (!is_known(v, inside | outside)) return 0;
+    b.v = v;
+    b.ends = ends;
+    b.mac = &s->machine->engine[s->machine->compute];
+    b.known = known;
     b.best = INT64_MAX;
     b.inside = inside;
     b.steps_left = MOST_STEPS;
-    if (!is_known(v, inside | outside)) return 0;
+    b.n_loops = b.n_links = 0;
     for (unsigned rest = outside; rest; rest &= rest - 1) {
         if (b.n_loops == MOST_LOOPS) return 0;
         b.loop[b.n_loops++] = __builtin_ctz(rest);
