@@ -76,8 +76,7 @@ int64_t tw_spread_units(const tw_spread *spread, int loop, int dim, int64_t len)
     return spread->dim[loop] == dim + 1 ? left : 1;
 }
 
-/* Multiplies what lies over each dimension, 0 being none, by the points of a loop. */
-static void lay_out(const tw_spread *spread, int loop, int64_t len, int64_t along[1 + TW_MAX_DIMS])
+void tw_spread_lay(const tw_spread *spread, int loop, int64_t len, int64_t along[1 + TW_MAX_DIMS])
 {
     for (int d = 0; d < TW_MAX_DIMS; d++) {
         int64_t share = spread->share[loop][d];
@@ -94,7 +93,7 @@ static int64_t passes_of(const tw_spread *spread, const tw_op *op, const tw_cost
 {
     int64_t along[1 + TW_MAX_DIMS] = {1, 1, 1, 1, 1}, n;
     for (int l = 0; l < op->n_loops; l++)
-        if (loops >> l & 1) lay_out(spread, l, len[l], along);
+        if (loops >> l & 1) tw_spread_lay(spread, l, len[l], along);
     n = along[0];
     for (int d = 0; d < array->n_dims; d++) n *= tw_cdiv(along[d + 1], array->size[d]);
     return n;

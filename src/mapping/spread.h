@@ -25,6 +25,8 @@ bool tw_spread_uses(const tw_spread *spread, const tw_op *op, int dim);
 int tw_spread_loop(const tw_spread *spread, const tw_op *op, int dim);
 /* Of so many points of loop l, those that lie side by side over the dimension; over -1: those that are done one after the other. */
 int64_t tw_spread_units(const tw_spread *spread, int loop, int dim, int64_t len);
+/* Multiplies the points that lie over each dimension, its number + 1, and those that are done one after the other, 0, by so many of the loop. */
+void tw_spread_lay(const tw_spread *spread, int loop, int64_t len, int64_t along[1 + TW_MAX_DIMS]);
 /* Passes over the array for a tile of these lengths per loop. */
 int64_t tw_spread_passes(const tw_spread *spread, const tw_op *op, const tw_cost_array *array, const int64_t *len);
 

@@ -4,6 +4,7 @@
 #include "search/view.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
     MOST_KINDS = 64,
@@ -129,18 +130,17 @@ static int64_t passes_along(const tw_cost_array *array, const int64_t along[TW_M
     return n;
 }
 
-/* Passes of all tiles from loop i on, beside these points over each dimension. */
-static int64_t passes_of_kinds(const layer *w, int i, const int64_t along[TW_MAX_DIMS])
+/* Passes of all tiles from loop i on, beside these points over no dimension and over each. */
+static int64_t passes_of_kinds(const layer *w, int i, const int64_t along[1 + TW_MAX_DIMS])
 {
     int64_t sum = 0;
-    if (i == w->n_loops) return passes_along(w->array, along);
+    if (i == w->n_loops) return tw_sat_mul(along[0], passes_along(w->array, along + 1));
     const tw_tiles *tiles = &w->tiles[w->loop[i]];
     for (int k = 0; k < tiles->n; k++) {
-        int64_t beside[TW_MAX_DIMS];
-        for (int d = 0; d < w->array->n_dims; d++)
-            beside[d] = along[d] * tw_spread_units(&w->over, w->loop[i], d, tiles->len[k]);
-        int64_t times = tiles->count[k] * tw_spread_units(&w->over, w->loop[i], -1, tiles->len[k]);
-        sum = tw_sat_add(sum, tw_sat_mul(times, passes_of_kinds(w, i + 1, beside)));
+        int64_t beside[1 + TW_MAX_DIMS];
+        memcpy(beside, along, sizeof beside);
+        tw_spread_lay(&w->over, w->loop[i], tiles->len[k], beside);
+        sum = tw_sat_add(sum, tw_sat_mul(tiles->count[k], passes_of_kinds(w, i + 1, beside)));
     }
     return sum;
 }
@@ -158,7 +158,7 @@ static int64_t least_of_kinds(const layer *w, int i, int64_t points, int64_t uni
 
 static void take(layer *w, const int64_t along[TW_MAX_DIMS])
 {
-    static const int64_t one[TW_MAX_DIMS] = {1, 1, 1, 1};
+    static const int64_t one[1 + TW_MAX_DIMS] = {1, 1, 1, 1, 1};
     int64_t passes = w->others > 0 ? passes_of_kinds(w, 0, one) : w->count * passes_along(w->array, along);
     if (passes > w->best || (passes == w->best && w->n_divided >= w->best_divided)) return;
     w->best = passes;
@@ -169,13 +169,13 @@ static void take(layer *w, const int64_t along[TW_MAX_DIMS])
 static void lay(layer *w, int i, const int64_t along[TW_MAX_DIMS]);
 
 /* Loop i over dimension d, or some points of it there and the groups of them over dimension e. */
-static void lay_loop(layer *w, int i, int d, int e, int64_t share, const int64_t along[TW_MAX_DIMS])
+static void lay_loop(layer *w, int i, int d, int e, int64_t share, int64_t groups, const int64_t along[TW_MAX_DIMS])
 {
     int l = w->loop[i];
     int64_t more[TW_MAX_DIMS];
     for (int k = 0; k < w->array->n_dims; k++) more[k] = along[k];
     more[d] *= share;
-    if (e >= 0) more[e] *= tw_cdiv(w->len[l], share);
+    if (e >= 0) more[e] *= groups;
     w->over.dim[l] = (int8_t)(1 + (e >= 0 ? e : d));
     w->over.share[l][d] = e >= 0 ? (int32_t)share : 0;
     w->n_divided += e >= 0 && w->tiles;
@@ -185,10 +185,9 @@ static void lay_loop(layer *w, int i, int d, int e, int64_t share, const int64_t
 }
 
 /* The least share that makes fewer groups; of a long loop, either few points are side by side or few groups of them. */
-static int64_t next_share(int64_t len, int64_t share)
+static int64_t next_share(int64_t len, int64_t share, int64_t groups)
 {
-    int64_t groups = tw_cdiv(len, share) - 1;
-    return groups < 1 ? len : tw_cdiv(len, share >= FEW ? tw_min(groups, FEW) : groups);
+    return groups < 2 ? len : tw_cdiv(len, share >= FEW ? tw_min(groups - 1, FEW) : groups - 1);
 }
 
 static void lay(layer *w, int i, const int64_t along[TW_MAX_DIMS])
@@ -201,11 +200,12 @@ static void lay(layer *w, int i, const int64_t along[TW_MAX_DIMS])
         return;
     }
     int64_t len = w->len[w->loop[i]];
-    for (int d = 0; d < w->array->n_dims; d++) lay_loop(w, i, d, -1, len, along);
-    for (int64_t share = 2; share < len; share = next_share(len, share)) {
+    for (int d = 0; d < w->array->n_dims; d++) lay_loop(w, i, d, -1, len, 1, along);
+    for (int64_t share = 2, groups; share < len; share = next_share(len, share, groups)) {
         if (w->best <= w->stop && w->n_divided + 1 >= w->best_divided) return;
+        groups = tw_cdiv(len, share);
         for (int d = 0; d < w->array->n_dims; d++)
-            for (int e = d + 1; e < w->array->n_dims; e++) lay_loop(w, i, d, e, share, along);
+            for (int e = d + 1; e < w->array->n_dims; e++) lay_loop(w, i, d, e, share, groups, along);
     }
 }
 
@@ -240,7 +240,7 @@ static void find_stop(layer *w, int64_t largest)
 
 static int64_t given_passes(const tw_space *s, const tw_tiles tiles[TW_MAX_LOOPS])
 {
-    static const int64_t one[TW_MAX_DIMS] = {1, 1, 1, 1};
+    static const int64_t one[1 + TW_MAX_DIMS] = {1, 1, 1, 1, 1};
     layer w = layer_of(s, tiles);
     w.over = s->limits.level[s->machine->n_memories - 2].over;
     for (int l = 0; l < s->op->n_loops; l++)
@@ -335,8 +335,9 @@ int64_t tw_layout_fill(const tw_space *s, int l, int64_t most, int64_t len[TW_MA
 tw_tiles tw_tiles_of(tw_split split)
 {
     int64_t large = split.extra > 0 ? split.extra : split.count - 1;
-    tw_tiles tiles = {0};
+    tw_tiles tiles; /* room for many kinds, of which two are filled in at most */
     tw_span last = tw_split_at(&split, 0, split.count - 1);
+    tiles.n = 0;
     if (large > 0) tiles.len[tiles.n] = tw_split_largest(&split), tiles.count[tiles.n++] = large;
     if (large < split.count) tiles.len[tiles.n] = tw_span_len(last), tiles.count[tiles.n++] = split.count - large;
     return tiles;

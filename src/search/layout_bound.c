@@ -169,7 +169,8 @@ static uint32_t least_at(const tw_space *s, int64_t x, const cuts *b, const cuts
 static int64_t least_within(const tw_space *s, int64_t lo, int64_t hi, int64_t b, int64_t c)
 {
     int64_t row = row_of(s, b, c, false), least = INT64_MAX;
-    cuts of_b = {0}, of_c = {0};
+    cuts of_b, of_c; /* filled in where something is not known yet */
+    of_b.n = of_c.n = 0;
     for (int64_t x = lo; x <= hi; x++) {
         int64_t known = atomic_load_explicit(&s->laid_least[row + x], memory_order_relaxed);
         if (known == 0) { /* what is known is one more, so that 0 is not */
