@@ -50,6 +50,7 @@ typedef struct nest_search {
     /* of its sizes */
     int64_t laid; /* passes, where loops may be divided; 0: not known yet */
     int64_t compute, execs;
+    int64_t ends; /* cycles: see ends_of */
     int64_t trips[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS];
     int64_t units[TW_SHORTLIST_LEVELS][TW_MAX_OPERANDS]; /* of a buffer                        */
     int64_t sweep[TW_SHORTLIST_LEVELS][TW_MAX_OPERANDS]; /* of all tiles, each once            */
@@ -807,15 +808,14 @@ static int64_t steps_of(const nest_search *c, const nest *n, const loads *busy, 
 static int64_t flowing(const nest_search *c, const nest *n, const burden *w)
 {
     const tw_machine *machine = c->s->machine;
-    int64_t cycles = steps_of(c, n, &w->busy, tw_sat_add(c->compute, tw_sat_add(w->waits, w->sweeps))),
-            ends = ends_of(c);
+    int64_t cycles = steps_of(c, n, &w->busy, tw_sat_add(c->compute, tw_sat_add(w->waits, w->sweeps)));
     for (int e = 0; e < machine->n_engines; e++) {
         int64_t count = machine->engine[e].count, all = w->busy.all[e], each = tw_cdiv(all, count);
         /* Units that take turns may each get one operand; which one is known where the queue is played. */
         if (count > 1 && machine->engine[e].carries != TW_BOTH_WAYS) each = tw_max(each, w->busy.most[e]);
-        cycles = tw_max(cycles, between_ends(&machine->engine[e], each, ends));
+        cycles = tw_max(cycles, between_ends(&machine->engine[e], each, c->ends));
     }
-    return tw_sat_add(cycles, ends);
+    return tw_sat_add(cycles, c->ends);
 }
 
 /* Pieces of work of looking at sizes and weighing nests, and of playing queues. */
@@ -955,16 +955,16 @@ static void measure_shapes(nest_search *c, int t)
         }
 }
 
-static void measure_level(nest_search *c, int t)
+/* What a tile of the level is, and what is cut there. */
+static void measure_tile(nest_search *c, int t)
 {
     const tw_space *s = c->s;
-    int64_t len[TW_MAX_LOOPS], n_tiles[TW_MAX_LOOPS];
+    int64_t len[TW_MAX_LOOPS];
     int n = 0;
     for (int l = 0; l < s->op->n_loops; l++) {
         int64_t piece = t > 0 ? c->candidate.size[t - 1][l] : s->op->loop[l].extent;
         len[l] = c->candidate.size[t][l];
         c->trips[t][l] = tw_cdiv(piece, len[l]);
-        n_tiles[l] = t > 0 ? c->trips[0][l] * c->trips[t][l] : c->trips[t][l];
     }
     for (int reduces = 0; reduces < 2; reduces++) {
         for (int l = 0; l < s->op->n_loops; l++)
@@ -972,12 +972,23 @@ static void measure_level(nest_search *c, int t)
         if (!reduces) c->n_parallel[t] = n;
     }
     c->n_cut[t] = n;
+    for (int o = 0; o < s->op->n_operands; o++) c->units[t][o] = s->elem_units[o] * tw_footprint_most(s, o, len);
+    measure_shapes(c, t);
+}
+
+/* What all tiles of the level bring; those of the levels outside are measured. */
+static void measure_sweeps(nest_search *c, int t)
+{
+    const tw_space *s = c->s;
+    int64_t len[TW_MAX_LOOPS], n_tiles[TW_MAX_LOOPS];
+    for (int l = 0; l < s->op->n_loops; l++) {
+        len[l] = c->candidate.size[t][l];
+        n_tiles[l] = t > 0 ? c->trips[0][l] * c->trips[t][l] : c->trips[t][l];
+    }
     for (int o = 0; o < s->op->n_operands; o++) {
-        c->units[t][o] = s->elem_units[o] * tw_footprint_most(s, o, len);
         c->sweep[t][o] = sweep_of(c, o, n_tiles, len);
         c->fresh[t][o] = c->windowed ? fresh_of(c, t, o) : c->sweep[t][o];
     }
-    measure_shapes(c, t);
 }
 
 /* Whether one buffer of each operand of level t fits into its memories; `doubled`: two of each input that changes, as nests have them that
@@ -1000,9 +1011,9 @@ static bool level_fits(const nest_search *c, int t, bool doubled)
     return true;
 }
 
-/* Cycles that the movers into the memories of level t take at least, between ends of so many: every tile comes once. What that
- * weighs is added to *sum. */
-static int64_t least_moved(const nest_search *c, int t, int64_t ends, loads *sum)
+/* Cycles that the movers into the memories of level t take at least, between the ends: every tile comes once. What that weighs is added
+ * to *sum. */
+static int64_t least_moved(const nest_search *c, int t, loads *sum)
 {
     const tw_space *s = c->s;
     loads busy = {0};
@@ -1019,7 +1030,7 @@ static int64_t least_moved(const nest_search *c, int t, int64_t ends, loads *sum
                 load(c, &busy, m, o, (tw_load){n_tiles[o], c->fresh[t][o]}, c->fresh[t][o] < c->sweep[t][o]);
     for (int e = 0; e < s->machine->n_engines; e++)
         most = tw_max(
-            most, between_ends(&s->machine->engine[e], tw_cdiv(busy.all[e], s->machine->engine[e].count), ends));
+            most, between_ends(&s->machine->engine[e], tw_cdiv(busy.all[e], s->machine->engine[e].count), c->ends));
     sum->energy += busy.energy;
     sum->units += busy.units;
     return most;
@@ -1038,7 +1049,7 @@ static bool may_look(nest_search *c)
 /* Whether a program that takes so long but for its ends, and moves so much at least, may be worth a place. */
 static bool may_be_light(const nest_search *c, int64_t cycles, const loads *least)
 {
-    return is_wanted(c, tw_sat_add(cycles, ends_of(c)), c->execs, least);
+    return is_wanted(c, tw_sat_add(cycles, c->ends), c->execs, least);
 }
 
 /* Whether the outer one of two levels may cut a reduction like this: its first piece consists of whole tiles. */
@@ -1052,12 +1063,15 @@ static void choose_outer(nest_search *c, int l)
 {
     int inner = c->f->n_tiled - 1;
     if (l == c->s->op->n_loops) {
-        measure_level(c, 0);
-        measure_level(c, inner);
-        if (!level_fits(c, 0, true)) return;
         loads least = {0};
-        int64_t ends = ends_of(c),
-                moved = tw_max(least_moved(c, 0, ends, &least), least_moved(c, inner, ends, &least));
+        measure_tile(c, 0);
+        if (!level_fits(c, 0, true)) return;
+        measure_tile(c, inner);
+        c->ends = ends_of(c);
+        if (!may_be_light(c, c->compute, &least)) return;
+        measure_sweeps(c, 0);
+        measure_sweeps(c, inner);
+        int64_t moved = tw_max(least_moved(c, 0, &least), least_moved(c, inner, &least));
         if (may_be_light(c, tw_max(c->compute, moved), &least)) order_level(c, 0, 0);
         return;
     }
@@ -1180,8 +1194,8 @@ static void choose_inner(nest_search *c, int l)
         c->candidate.size[t][l] = (int32_t)c->s->op->loop[l].extent;
         return;
     }
-    measure_level(c, t);
-    if (!is_wanted(c, compute_of(c, false), 0, &least) || !level_fits(c, t, true)) return;
+    measure_tile(c, t);
+    if (!level_fits(c, t, true)) return;
     c->compute = compute_of(c, true);
     if (c->f->joined && c->laid == 0) {
         c->looks_left -= LAY_WORK;
@@ -1189,13 +1203,17 @@ static void choose_inner(nest_search *c, int l)
     }
     if (!is_wanted(c, c->compute, 0, &least)) return;
     if (t == 0) {
-        int64_t moved = least_moved(c, 0, ends_of(c), &least);
+        c->ends = ends_of(c);
+        if (!may_be_light(c, c->compute, &least)) return;
+        measure_sweeps(c, 0);
+        int64_t moved = least_moved(c, 0, &least);
         if (may_be_light(c, tw_max(c->compute, moved), &least)) order_level(c, 0, 0);
         return;
     }
     memcpy(c->units[0], c->units[t], sizeof c->units[0]); /* tiles outside are no smaller */
     for (int m = 1; m < c->s->machine->n_memories; m++)
         if (c->f->grain[m] == 0) memset(c->shaped[m], 0, sizeof c->shaped[m]);
+    c->ends = ends_of(c);
     if (!may_be_light(c, c->compute, &least)) return;
     int64_t left = c->left, share = c->divides ? left : tw_min(left, MOST_OUTER);
     c->left = share;
@@ -1215,8 +1233,9 @@ static double slack_of(nest_search *c)
     for (int t = 0; t < c->f->n_tiled; t++)
         for (int l = 0; l < c->s->op->n_loops; l++) c->candidate.size[t][l] = (int32_t)c->s->op->loop[l].extent;
     for (int t = 0; t < c->f->n_tiled; t++) {
-        measure_level(c, t);
-        moved = tw_max(moved, least_moved(c, t, 0, &ignored));
+        measure_tile(c, t);
+        measure_sweeps(c, t);
+        moved = tw_max(moved, least_moved(c, t, &ignored)); /* ends are not known yet */
     }
     memset(c->units, 0, sizeof c->units);
     memset(c->shaped, 0, sizeof c->shaped);
