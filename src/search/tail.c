@@ -57,6 +57,12 @@ typedef struct tail {
     bool whole;                 /* J's output goes as a whole through all engines                     */
     pieces list[TW_MAX_OPERANDS][TW_MAX_AXES][2]
                [2]; /* the last that were asked for, by rule and whether they slide */
+    /* of each axis: the parallel loop that moves it, -1: none; positions along it that all points touch */
+    int moved_by[TW_MAX_OPERANDS][TW_MAX_AXES];
+    int64_t whole_axis[TW_MAX_OPERANDS][TW_MAX_AXES];
+    /* of each input, by c and q: the axis that q moves, NULL: none; all positions along it; units by all other axes but that of c */
+    const tw_axis *own[TW_MAX_OPERANDS];
+    int64_t own_whole[TW_MAX_OPERANDS], beside[TW_MAX_OPERANDS];
 } tail;
 
 /* ---- what is asked of operators and machines ---- */
@@ -102,9 +108,10 @@ static int64_t before_point(const tw_space *s, const tw_axis *axis, int64_t n)
 }
 
 /* Whether each loop moves one axis of each operand, as is asked, the first point touches something, and the output is written whole. */
-static bool has_plain_axes(const tw_space *s)
+static bool has_plain_axes(tail *w)
 {
-    int output = tw_op_output(s->op);
+    const tw_space *s = w->s;
+    int output = w->output;
     for (int o = 0; o <= output; o++) {
         unsigned seen = 0;
         for (int a = 0; a < s->op->operand[o].n_axes; a++) {
@@ -113,6 +120,8 @@ static bool has_plain_axes(const tw_space *s)
             int loop;
             if (!look_at_axis(s, axis, &loop) || (seen & loops)) return false;
             seen |= loops;
+            w->moved_by[o][a] = loop;
+            w->whole_axis[o][a] = touched(s, axis, loop >= 0 ? s->op->loop[loop].extent : 1);
             if (touched(s, axis, 1) == 0) return false;
             bool plain = axis->n_terms == 1 && axis->offset == 0 && axis->term[0].coef == 1;
             if (o == output && axis->n_terms > 0 && (!plain || loop < 0)) return false;
@@ -212,42 +221,48 @@ static bool look_at_loops(tail *w)
         if (s->machine->memory[m].whole) return false;
         for (int o = 0; o < w->output; o++) w->slides |= s->slides[m][o];
     }
-    return w->n_loops > 0 && tiles <= MOST && has_plain_axes(s);
+    return w->n_loops > 0 && tiles <= MOST && has_plain_axes(w);
 }
 
 /* ---- what is used by one tile alone ---- */
+
+/* Chooses c and q. */
+static void set_loops(tail *w, int c, int q)
+{
+    const tw_space *s = w->s;
+    w->c = c;
+    w->q = q;
+    for (int o = 0; o < w->output; o++) {
+        w->own[o] = NULL;
+        w->beside[o] = s->elem_units[o];
+        for (int a = 0; a < s->op->operand[o].n_axes; a++) {
+            int l = w->moved_by[o][a];
+            if (l >= 0 && l == q)
+                w->own[o] = &s->op->operand[o].axis[a], w->own_whole[o] = w->whole_axis[o][a];
+            else if (l < 0 || l != c)
+                w->beside[o] = tw_sat_mul(w->beside[o], w->whole_axis[o][a]);
+        }
+    }
+}
 
 /* Units of the inputs, of one index of c, that only the last n points of q use. */
 static int64_t only_units(const tail *w, int64_t n)
 {
     const tw_space *s = w->s;
-    int64_t sum = 0;
-    for (int o = 0; o < tw_op_output(s->op); o++) {
-        int64_t units = s->elem_units[o];
-        bool moved = false;
-        for (int a = 0; a < s->op->operand[o].n_axes; a++) {
-            const tw_axis *axis = &s->op->operand[o].axis[a];
-            unsigned loops = tw_axis_loops(axis);
-            if (w->c >= 0 && (loops >> w->c & 1)) continue;
-            bool own = w->q >= 0 && (loops >> w->q & 1);
-            int loop;
-            look_at_axis(s, axis, &loop);
-            int64_t all = touched(s, axis, loop >= 0 ? s->op->loop[loop].extent : 1);
-            units = tw_sat_mul(units, own ? all - touched(s, axis, s->op->loop[w->q].extent - n) : all);
-            moved |= own;
-        }
-        if (!moved && w->q >= 0 && n < s->op->loop[w->q].extent) units = 0;
-        if (!moved && w->q < 0 && n == 0) units = 0;
-        sum = tw_sat_add(sum, units);
+    int64_t sum = 0, all = w->q >= 0 ? s->op->loop[w->q].extent : 1;
+    for (int o = 0; o < w->output; o++) {
+        int64_t own = n >= all;
+        if (w->own[o]) own = w->own_whole[o] - touched(s, w->own[o], all - n);
+        sum = tw_sat_add(sum, tw_sat_mul(w->beside[o], own));
     }
     return sum;
 }
 
-/* Units of the output, of one index of c, that the last n points of q make where all others stand at their last tile. */
-static int64_t made_units(const tail *w, int64_t n)
+/* Units of the output, of one index of c, that a point of q makes where all others stand at their last tile. */
+static int64_t made_units(const tail *w)
 {
     const tw_space *s = w->s;
-    int64_t units = s->elem_units[w->output] * n;
+    int64_t units = s->elem_units[w->output];
     for (int l = 0; l < s->op->n_loops; l++)
         if (l != w->c && l != w->q && !(s->reductions >> l & 1)) units = tw_sat_mul(units, w->len[l]);
     return units;
@@ -294,8 +309,7 @@ static int64_t units_for(const tail *w, int64_t len, int64_t n, int64_t after)
         if (most > 0) return 0;
         for (int a = 0; a < s->op->operand[o].n_axes; a++) {
             const tw_axis *axis = &s->op->operand[o].axis[a];
-            int l;
-            look_at_axis(s, axis, &l);
+            int l = w->moved_by[o][a];
             int64_t extent = l < 0 ? 1 : s->op->loop[l].extent;
             int64_t from = l == w->q ? begin : l < 0 || l == w->c ? 0 : extent - w->len[l];
             int64_t to = l == w->q ? begin + n : l == w->c ? len : extent;
@@ -327,17 +341,18 @@ static int64_t by_order(const tail *w, int64_t len, int64_t rest, int64_t n, int
 {
     const tw_space *s = w->s;
     int64_t all = w->q >= 0 ? s->op->loop[w->q].extent : 1, before = 0;
-    int64_t units = tw_sat_mul(len, made_units(w, n)), lost = 0, made = units;
+    int64_t each = made_units(w), units = tw_sat_mul(len, tw_sat_mul(each, n)), lost = 0, made = units;
+    int64_t behind_it = outside ? all : tw_min(all, after + n), beside = len;
     if (w->c >= 0) before = tw_max(0, s->op->loop[w->c].extent - len - rest);
-    lost = tw_sat_add(lost, tw_sat_mul(len, only_units(w, after)));
-    made = tw_sat_add(made, tw_sat_mul(len, made_units(w, after)));
-    if (!outside) { /* the rest of q runs over all of c */
-        lost = tw_sat_add(lost, tw_sat_mul(before, only_units(w, after)));
-        made = tw_sat_add(made, tw_sat_mul(before, made_units(w, after)));
+    if (!outside) beside = tw_sat_add(len, before); /* the rest of q runs over all of c */
+    if (after > 0) {                                /* otherwise nothing */
+        lost = tw_sat_mul(beside, only_units(w, after));
+        made = tw_sat_add(made, tw_sat_mul(beside, tw_sat_mul(each, after)));
     }
-    int64_t behind_it = outside ? all : tw_min(all, after + n);
-    lost = tw_sat_add(lost, tw_sat_mul(rest, only_units(w, behind_it)));
-    made = tw_sat_add(made, tw_sat_mul(rest, made_units(w, behind_it)));
+    if (rest > 0) {
+        lost = tw_sat_add(lost, tw_sat_mul(rest, only_units(w, behind_it)));
+        made = tw_sat_add(made, tw_sat_mul(rest, tw_sat_mul(each, behind_it)));
+    }
     int64_t carried = w->least > lost ? w->least - lost : 0;
     if (carried > LARGEST || made > LARGEST) return 0;
     int64_t moving;
@@ -413,11 +428,12 @@ static int64_t last_of(tail *w, int64_t enough)
 {
     int64_t most = 0;
     for (int i = w->n_loops - 1; i >= -1; i--) {
-        w->c = i < 0 ? -1 : w->loop[i];
-        if (i >= 0 && !((w->channels >> w->c & 1) && is_cut(w, w->c))) continue;
+        int c = i < 0 ? -1 : w->loop[i];
+        if (i >= 0 && !((w->channels >> c & 1) && is_cut(w, c))) continue;
         for (int k = w->n_loops - 1; k >= -1 && most < enough; k--) {
-            w->q = k < 0 ? -1 : w->loop[k];
-            if (k >= 0 && (w->c == w->q || !is_cut(w, w->q))) continue;
+            int q = k < 0 ? -1 : w->loop[k];
+            if (k >= 0 && (c == q || !is_cut(w, q))) continue;
+            set_loops(w, c, q);
             most = tw_max(most, by_rules(w));
         }
     }
@@ -472,8 +488,7 @@ static int64_t input_busy(tail *w, int o, unsigned greedy, int slide, int64_t en
     const pieces *list[TW_MAX_AXES];
     int at[TW_MAX_AXES] = {0};
     for (int a = 0; a < operand->n_axes; a++) {
-        int l;
-        look_at_axis(w->s, &operand->axis[a], &l);
+        int l = w->moved_by[o][a];
         bool rest = l >= 0 && (greedy >> l & 1), slides = l >= 0 && l == slide;
         list_pieces(w, &operand->axis[a], l, rest, slides, &w->list[o][a][rest][slides]);
         list[a] = &w->list[o][a][rest][slides];
@@ -567,8 +582,7 @@ static int64_t first_of(const tail *w, int n)
         const tw_operand *operand = &s->op->operand[o];
         int64_t units = s->elem_units[o], sum = 0;
         for (int a = 0; a < operand->n_axes; a++) {
-            int l;
-            look_at_axis(s, &operand->axis[a], &l);
+            int l = w->moved_by[o][a];
             units = tw_sat_mul(units, touched(s, &operand->axis[a], l < 0 ? 1 : w->size[l]));
         }
         for (int k = 0; k < n && k < w->way[o].n && units > 0; k++)
