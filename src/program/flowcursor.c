@@ -485,10 +485,9 @@ static tw_instr *emit(tw_flow_cursor *c, tw_opcode op, int engine, int operand, 
     return in;
 }
 
-static int64_t units_of(const tw_flow_cursor *c, int m, int operand, bool partial)
+static int64_t units_of(const tw_flow_cursor *c, int operand, bool partial, int64_t elems)
 {
-    int64_t each = partial ? c->program->partial_units : c->program->elem_units[operand];
-    return each * moved_elems(c, m, operand);
+    return elems * (partial ? c->program->partial_units : c->program->elem_units[operand]);
 }
 
 /* Whether what an engine brings waits for all executions: in the first step of a sweep, in which other places than the innermost have moved, and
@@ -499,8 +498,8 @@ static bool drains(const tw_flow_cursor *c, int engine, bool partial)
     return c->moved < c->flow->n_places - 1 || (!partial && (c->idle >> engine & 1));
 }
 
-/* Brings the current tile from the next memory outside; false at a deadlock. */
-static bool emit_load(tw_flow_cursor *c, int m, int o, bool together)
+/* Brings so many elements of the current tile from the next memory outside; false at a deadlock. */
+static bool emit_load(tw_flow_cursor *c, int m, int o, int64_t elems, bool together)
 {
     const tw_residency *s = &c->flow->residency[m][o];
     bool partial = o == tw_op_output(c->program->op);
@@ -511,7 +510,7 @@ static bool emit_load(tw_flow_cursor *c, int m, int o, bool together)
     in->partial = partial;
     in->drains = drains(c, s->filler, partial);
     if (!partial) c->idle &= ~(1u << s->filler);
-    in->work = units_of(c, m, o, partial);
+    in->work = units_of(c, o, partial, elems);
     in->passes = price_of(c, s->filler, m, o, partial);
     in->continues = before;
     in->after = s->slides ? note_window(c, m, o, before < 0, *c->now[m][o]) : -1;
@@ -530,7 +529,7 @@ static void emit_store(tw_flow_cursor *c, int m, bool takes)
     tw_instr *in = emit(c, TW_STORE, s->drain, o, s->grain, false);
     in->takes = takes;
     in->partial = !is_last(c, c->flow->reductions);
-    in->work = units_of(c, m, o, in->partial);
+    in->work = units_of(c, o, in->partial, moved_elems(c, m, o));
     in->passes = price_of(c, s->drain, m, o, in->partial);
     in->link = m * TW_MAX_OPERANDS + o;
     in->tile = c->number[m][o];
@@ -605,8 +604,9 @@ static void after_reading(tw_flow_cursor *c, int m, int o, tw_instr *reader)
 static bool bring(tw_flow_cursor *c, int m, int o, bool together, bool *moved)
 {
     const tw_residency *s = &c->flow->residency[m][o];
-    *moved = moved_elems(c, m, o) > 0; /* what lies wholly in padding, or is there, is not moved */
-    if (*moved && !emit_load(c, m, o, together)) return false;
+    int64_t elems = moved_elems(c, m, o);
+    *moved = elems > 0; /* what lies wholly in padding, or is there, is not moved */
+    if (*moved && !emit_load(c, m, o, elems, together)) return false;
     if (s->outer > 0) after_reading(c, s->outer, o, *moved ? &c->out[c->n - 1].instr : NULL);
     return true;
 }
@@ -654,7 +654,7 @@ static bool bring_back(tw_flow_cursor *c, int m)
     int o = tw_op_output(c->program->op), outer = c->flow->residency[m][o].outer;
     const tw_residency *s = &c->flow->residency[outer][o];
     if (outer > 0 && (s->passing || begins(c, outer)) && !bring_back(c, outer)) return false;
-    if (!emit_load(c, m, o, false)) return false;
+    if (!emit_load(c, m, o, moved_elems(c, m, o), false)) return false;
     if (outer > 0 && s->passing) leave(c, &c->out[c->n - 1].instr, outer, o);
     return true;
 }

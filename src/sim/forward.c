@@ -89,8 +89,11 @@ static int64_t count_moments(const tw_async *s)
     return n + 3 * (int64_t)s->n_buffers; /* there, unused, given back */
 }
 
-static tw_status new_snapshot(const tw_forward *f, tw_snapshot *s, tw_arena *arena)
+static tw_status new_snapshot(const tw_forward *f, tw_snapshot **out, tw_arena *arena)
 {
+    tw_snapshot *s;
+    TW_ALLOC(arena, s, 1);
+    *out = s;
     TW_ALLOC(arena, s->at, f->room);
     TW_ALLOC(arena, s->share, f->room * f->sim->width);
     TW_ALLOC(arena, s->due, f->n_parts + 1);
@@ -152,13 +155,13 @@ tw_status tw_forward_new(tw_async *sim, tw_flow_cursor *cursor, tw_timeline *tot
 
 static void add(tw_forward *f, int64_t *at, int64_t *path)
 {
-    tw_snapshot *now = &f->now;
+    tw_snapshot *now = f->now;
     int width = f->sim->width;
     assert(now->n < f->room);
     now->at[now->n] = *at;
     if (path)
         memcpy(now->share + now->n * width, path, (size_t)width * sizeof *path);
-    else
+    else if (width > 0)
         memset(now->share + now->n * width, 0, (size_t)width * sizeof *path);
     f->slot[now->n] = at;
     f->path[now->n++] = path;
@@ -208,13 +211,13 @@ static void add_pool(tw_forward *f, int m, int o)
         add_moment(f, &s->behind[m * TW_MAX_OPERANDS + o]);
         add_moment(f, &s->came[m * TW_MAX_OPERANDS + o]);
     }
-    if (residency->slides) f->now.windows[m][o] = print_windows(&c->past[m][o], ring->n);
-    f->now.n_free[m][o] = ring->n_free;
+    if (residency->slides) f->now->windows[m][o] = print_windows(&c->past[m][o], ring->n);
+    f->now->n_free[m][o] = ring->n_free;
     for (int32_t i = 0, at = ring->head; i < ring->n_free; i++, at = at + 1 < ring->n ? at + 1 : 0)
         add_moment(f, &s->unused[ring->slot[at]]);
     if (tw_async_is_brief(s)) return;
     tw_pool_watch *w = &f->sim->pool[m * TW_MAX_OPERANDS + o];
-    f->now.n_out[m][o] = w->n_out;
+    f->now->n_out[m][o] = w->n_out;
     for (int i = 0; i < w->slots; i++) add(f, &w->given_at[(w->next + i) % w->slots], NULL);
 }
 
@@ -236,7 +239,7 @@ static void add_parts(tw_forward *f)
     for (int64_t i = 0; i < f->n_parts; i++) {
         tw_moment *m = part_of(f, i, 0);
         if (own)
-            f->now.due[i] = m->at;
+            f->now->due[i] = m->at;
         else
             add_moment(f, m);
     }
@@ -246,15 +249,15 @@ static void take_snapshot(tw_forward *f)
 {
     const tw_flow_cursor *c = f->cursor;
     tw_flow_place place = c->flow->place[f->place];
-    f->now.n = 0;
+    f->now->n = 0;
     add_units(f);
     for (int m = 1; m < c->program->machine->n_memories; m++)
         for (int o = 0; o < c->program->op->n_operands; o++) add_pool(f, m, o);
     add_parts(f);
     add_moment(f, &f->sim->last);
-    f->now.len = tw_span_len(c->tile[place.level].span[place.loop]);
-    f->now.step = c->step;
-    f->now.total = *f->total;
+    f->now->len = tw_span_len(c->tile[place.level].span[place.loop]);
+    f->now->step = c->step;
+    f->now->total = *f->total;
 }
 
 /* ---- comparing and skipping ---- */
@@ -272,7 +275,7 @@ static int64_t commands_of(const tw_engine_use *use) { return use->loads + use->
  * stood is counted when its turn comes, and grows from round to round. Units stand first in a snapshot. */
 static bool units_moved(const tw_forward *f)
 {
-    const tw_snapshot *a = &f->before, *b = &f->now;
+    const tw_snapshot *a = f->before, *b = f->now;
     int64_t i = 0;
     for (int e = 0; e < f->sim->n_engines; e++) {
         bool ran = commands_of(&a->total.engine[e]) != commands_of(&b->total.engine[e]);
@@ -285,7 +288,7 @@ static bool units_moved(const tw_forward *f)
 /* Writes down what each path grew by. */
 static likeness compare(tw_forward *f, int64_t *delta)
 {
-    const tw_snapshot *a = &f->before, *b = &f->now;
+    const tw_snapshot *a = f->before, *b = f->now;
     int width = f->sim->width;
     const int64_t *first = NULL; /* of those that have moved: all others must like it */
     bool moved = false, same = true, again = f->grows;
@@ -317,8 +320,8 @@ static int64_t rounds_without_waits(const tw_forward *f, int64_t n)
 {
     if (!has_own_parts(f)) return n;
     for (int64_t i = 0; i < f->n_parts; i++) {
-        bool set = part_of(f, i, -1)->at != f->before.due[i];
-        if (f->before.due[i] >= f->least_start || (set && !f->same && f->sim->width > 0)) return 0;
+        bool set = part_of(f, i, -1)->at != f->before->due[i];
+        if (f->before->due[i] >= f->least_start || (set && !f->same && f->sim->width > 0)) return 0;
     }
     for (int64_t r = 0; r < n; r++)
         for (int64_t i = 0; i < f->n_parts; i++)
@@ -330,10 +333,10 @@ static int64_t rounds_without_waits(const tw_forward *f, int64_t n)
 static void repeat_parts(tw_forward *f, int64_t n, int64_t delta)
 {
     const tw_async *s = f->sim;
-    const int64_t *growth = f->growth + (f->now.n - 1) * s->width;
+    const int64_t *growth = f->growth + (f->now->n - 1) * s->width;
     for (int64_t i = 0; i < f->n_parts && has_own_parts(f); i++) {
         const tw_moment *last = part_of(f, i, -1);
-        if (last->at == f->before.due[i]) continue;
+        if (last->at == f->before->due[i]) continue;
         for (int64_t r = 0; r < n; r++) {
             tw_moment *m = part_of(f, i, r);
             m->at = last->at + (r + 1) * delta;
@@ -352,7 +355,7 @@ static int64_t rounds_ahead(const tw_forward *f)
     tw_split s = tw_level_split(c->program->tiled[place.level].map, place.loop, tw_span_len(piece));
     int64_t at = c->ordinal[f->place], alike = s.extra > at ? s.extra : s.count;
     int64_t last = tw_span_len(tw_split_at(&s, 0, alike - 1));
-    if (last != f->now.len) alike--; /* the rest that a greedy cut leaves */
+    if (last != f->now->len) alike--; /* the rest that a greedy cut leaves */
     return tw_max(alike - at - 1, 0);
 }
 
@@ -399,15 +402,15 @@ static bool skip(tw_forward *f, int64_t n, int64_t delta)
     int64_t ahead;
     tw_timeline total = *f->total;
     if (!tw_ckd_mul(delta, n, &ahead) || ahead > INT64_MAX / 8) return false;
-    if (!repeat_totals(&total, &f->before.total, n, f->sim->n_engines)) return false;
+    if (!repeat_totals(&total, &f->before->total, n, f->sim->n_engines)) return false;
     *f->total = total;
     repeat_parts(f, n, delta);
-    for (int64_t i = 0; i < f->now.n; i++) {
-        if (f->now.at[i] == f->before.at[i]) continue;
+    for (int64_t i = 0; i < f->now->n; i++) {
+        if (f->now->at[i] == f->before->at[i]) continue;
         *f->slot[i] += ahead;
         for (int e = 0; f->path[i] && e < f->sim->width; e++) f->path[i][e] += n * f->growth[i * f->sim->width + e];
     }
-    tw_flow_cursor_skip(f->cursor, f->place, n, n * (f->now.step - f->before.step));
+    tw_flow_cursor_skip(f->cursor, f->place, n, n * (f->now->step - f->before->step));
     return true;
 }
 
@@ -423,7 +426,7 @@ static bool has_paid(tw_forward *f)
 /* Keeps the state to compare the next one with, unless comparing has become dearer than simulating: then later ones. */
 static void keep_snapshot(tw_forward *f, bool compared)
 {
-    tw_snapshot swap = f->before;
+    tw_snapshot *swap = f->before;
     f->before = f->now;
     f->now = swap;
     f->full = !compared || f->owed == 0;
@@ -436,7 +439,7 @@ static int64_t look(tw_forward *f)
     if (f->n_looks >= MOST_LOOKS || !may_look) return 0;
     f->n_looks++;
     take_snapshot(f);
-    int64_t work = tw_cdiv(f->now.n, CHEAP);
+    int64_t work = tw_cdiv(f->now->n, CHEAP);
     f->owed += work;
     bool of_one_sweep = f->full && f->cursor->ordinal[f->place] >= 2;
     likeness found = of_one_sweep ? compare(f, &delta) : OTHER;

@@ -65,7 +65,7 @@ typedef struct tw_forward {
     int64_t
         owed; /* instructions to be simulated before the next look, so that looking takes no longer than simulating */
     int64_t seen; /* instructions at the last call                                       */
-    tw_snapshot before, now;
+    tw_snapshot *before, *now;
     int64_t **slot; /* the moments themselves, in the order of the snapshot */
     int64_t **path; /* their paths, NULL: none                              */
 } tw_forward;
