@@ -38,6 +38,7 @@ typedef struct bursts {
     int64_t exec[MOST_BLOCKS], out[MOST_BLOCKS]; /* cycles of a block, and in which its sums leave     */
     int64_t units[TW_MAX_OPERANDS][MOST_BLOCKS];
     int64_t held[TW_MAX_OPERANDS][1 << MOST_LOOPS]; /* by the loops that run, -1: not asked for yet        */
+    int64_t least;                                  /* of any order: nothing waits for a mover */
     int64_t steps_left;
 } bursts;
 
@@ -124,34 +125,34 @@ static void find_cycles(bursts *b, int at, const tw_box *box)
 
 /* Fills in block `at`. Where no loop's tile is longer or shorter than one before, the cycles are known from there, and so are the units where an
  * input does not depend on what has changed; `alike` has a block for each set of loops whose tiles are not as long as their first, -1: none. */
-static void look_at_block(bursts *b, int at, int alike[1 << MOST_LOOPS])
+static void look_at_block(bursts *b, int at, tw_box *box, int alike[1 << MOST_LOOPS])
 {
     const tw_space *s = b->v->s;
-    tw_box box = tw_box_of_op(s->op);
     int64_t same[TW_MAX_OPERANDS];
     unsigned rests = 0;
     for (int o = 0; o < tw_op_output(s->op); o++) same[o] = at;
     for (int i = 0; i < b->n_loops; i++) {
         int l = b->loop[i];
         int64_t index = index_in(b, at, i);
-        box.span[l] = tw_split_at(&b->split[l], 0, index);
-        rests |= (unsigned)(tw_span_len(box.span[l]) != tw_split_largest(&b->split[l])) << i;
+        box->span[l] = tw_split_at(&b->split[l], 0, index);
+        rests |= (unsigned)(tw_span_len(box->span[l]) != tw_split_largest(&b->split[l])) << i;
         for (int o = 0; o < tw_op_output(s->op); o++)
             if (!tw_space_depends(s, o, l)) same[o] -= index * b->stride[i];
     }
     if (alike[rests] < 0)
-        find_cycles(b, alike[rests] = at, &box);
+        find_cycles(b, alike[rests] = at, box);
     else
         b->exec[at] = b->exec[alike[rests]], b->out[at] = b->out[alike[rests]];
     for (int o = 0; o < tw_op_output(s->op); o++)
-        b->units[o][at] = same[o] < at ? b->units[o][same[o]] : units_of_block(b, o, &box);
+        b->units[o][at] = same[o] < at ? b->units[o][same[o]] : units_of_block(b, o, box);
 }
 
 /* Fills in all blocks of the cuts at hand; false: there are too many. */
 static bool look_at_blocks(bursts *b)
 {
+    tw_box box = tw_box_of_op(b->v->s->op);
     int alike[1 << MOST_LOOPS];
-    int64_t n = 1;
+    int64_t n = 1, left = 0;
     for (int i = b->n_loops; i-- > 0;) {
         b->stride[i] = n;
         n *= b->split[b->loop[i]].count;
@@ -160,7 +161,13 @@ static bool look_at_blocks(bursts *b)
     b->n_blocks = (int)n;
     memset(alike, -1, sizeof alike);
     memset(b->held, -1, sizeof b->held);
-    for (int at = 0; at < n; at++) look_at_block(b, at, alike);
+    b->least = tw_sat_add(b->ends->fill, b->ends->drain);
+    for (int at = 0; at < n; at++) {
+        look_at_block(b, at, &box, alike);
+        b->least = tw_sat_add(b->least, tw_sat_add(b->exec[at], b->out[at]));
+        left = tw_max(left, b->out[at]);
+    }
+    b->least -= left; /* the drain of the last one is in the ends */
     return true;
 }
 
@@ -312,7 +319,8 @@ static void put_orders(bursts *b, int i, int *order, int outermost)
 {
     if (i == b->n_loops) {
         b->steps_left -= b->n_blocks;
-        b->best = b->steps_left < 0 ? 0 : tw_min(b->best, weigh(b, order));
+        if (b->steps_left < 0) b->best = 0;
+        if (b->best > b->least) b->best = tw_min(b->best, weigh(b, order));
         return;
     }
     for (int k = i; k < b->n_loops && b->best > b->known; k++) {
