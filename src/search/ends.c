@@ -12,7 +12,10 @@ static int64_t cost_of(const tw_view *v, int e, int64_t work)
 /* Cycles of a transfer of so many units of the operand into or out of memory m, at least. */
 static int64_t tile_cost(const tw_view *v, int m, int o, int64_t units)
 {
-    return tw_max(cost_of(v, v->s->mover[m][o], units), tw_shapes_cycles(v, m, o, units));
+    int e = v->s->mover[m][o];
+    int64_t cycles = cost_of(v, e, units);
+    if (!tw_cost_by_shape(&v->s->machine->engine[e].cost)) return cycles;
+    return tw_max(cycles, tw_shapes_cycles(v, m, o, units));
 }
 
 /* Cycles before anything starts. */

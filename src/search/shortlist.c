@@ -1068,11 +1068,13 @@ static void choose_outer(nest_search *c, int l)
         if (!level_fits(c, 0, true)) return;
         measure_tile(c, inner);
         c->ends = ends_of(c);
-        if (!may_be_light(c, c->compute, &least)) return;
-        measure_sweeps(c, 0);
-        measure_sweeps(c, inner);
-        int64_t moved = tw_max(least_moved(c, 0, &least), least_moved(c, inner, &least));
-        if (may_be_light(c, tw_max(c->compute, moved), &least)) order_level(c, 0, 0);
+        int64_t cycles = c->compute;
+        for (int t = 0; t <= inner; t++) {
+            if (!may_be_light(c, cycles, &least)) return;
+            measure_sweeps(c, t);
+            cycles = tw_max(cycles, least_moved(c, t, &least));
+        }
+        if (may_be_light(c, cycles, &least)) order_level(c, 0, 0);
         return;
     }
     for (int i = 0; i < c->n_sizes[0][l]; i++) {
