@@ -35,7 +35,9 @@ static void cut_loop(tw_flow_cursor *c, int loop, int from)
             mark_place(c, q);
             at = c->index[q];
         }
-        piece = c->tile[t].span[loop] = tw_split_at(&s, piece.lo, at);
+        piece = tw_split_at(&s, piece.lo, at);
+        c->resized |= tw_span_len(piece) != tw_span_len(c->tile[t].span[loop]);
+        c->tile[t].span[loop] = piece;
     }
 }
 
@@ -575,6 +577,21 @@ static int64_t passes_of(const tw_flow_cursor *c)
     return tw_spread_passes(&c->flow->over, p->op, &cost->array, len);
 }
 
+/* What executing a tile is, which follows from its lengths. */
+static void count_execution(tw_flow_cursor *c)
+{
+    const tw_program *p = c->program;
+    const tw_cost *cost = &p->machine->engine[p->machine->compute].cost;
+    c->resized = false;
+    c->points = tw_box_points(p->op, &c->tile[p->n_tiled - 1]);
+    c->passes = c->contended = passes_of(c);
+    if (cost->kind != TW_COST_KERNEL) return;
+    tw_kernel_nest nest = nest_of(c);
+    c->passes = tw_cost_of_kernel(&cost->kernel, &nest, false);
+    c->contended = tw_sat_add(tw_cost_of_kernel(&cost->kernel, &nest, true),
+                              waits_of(c, tw_banks_clash(&cost->kernel.banks, nest.stride)));
+}
+
 /* ---- inputs ---- */
 
 /* The memories into which the step brings a tile of the operand, as bits: each is asked by the one inside it. */
@@ -684,15 +701,10 @@ static bool emit_exec(tw_flow_cursor *c)
     tw_instr *in = emit(c, TW_EXEC, p->machine->compute, output, p->n_tiled - 1, false);
     in->takes = begin && afresh;
     in->accumulates = !afresh;
-    in->work = tw_box_points(p->op, &c->tile[p->n_tiled - 1]);
-    in->passes = in->contended = passes_of(c);
-    const tw_cost *cost = &p->machine->engine[p->machine->compute].cost;
-    if (cost->kind == TW_COST_KERNEL) {
-        tw_kernel_nest nest = nest_of(c);
-        in->passes = tw_cost_of_kernel(&cost->kernel, &nest, false);
-        in->contended = tw_sat_add(tw_cost_of_kernel(&cost->kernel, &nest, true),
-                                   waits_of(c, tw_banks_clash(&cost->kernel.banks, nest.stride)));
-    }
+    if (c->resized) count_execution(c);
+    in->work = c->points;
+    in->passes = c->passes;
+    in->contended = c->contended;
     in->dst = *c->now[memory][output];
     in->n_src = (int16_t)output;
     for (int o = 0; o < output; o++) in->src[o] = *c->now[innermost[o]][o];

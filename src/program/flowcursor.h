@@ -61,7 +61,9 @@ typedef struct tw_flow_cursor {
     bool backwards[TW_MAX_PLACES];
     tw_box tile[TW_MAX_MEMORIES]; /* of each tiled level */
     int64_t elems[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
-    tw_box whole; /* all loops, and what of each operand they touch */
+    bool resized;                      /* innermost tiles have other lengths than when these were counted: */
+    int64_t points, passes, contended; /* what an execution of one is, see tw_instr            */
+    tw_box whole;                      /* all loops, and what of each operand they touch */
     int64_t whole_elems[TW_MAX_OPERANDS];
     unsigned simple; /* bit o: the elements of operand o are the product of its loops' lengths */
     bool fresh[TW_MAX_MEMORIES]
