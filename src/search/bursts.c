@@ -30,13 +30,16 @@ typedef struct bursts {
     int n_loops, loop[MOST_LOOPS]; /* outside */
     int n_links;
     link link[TW_MAX_ENGINES];
-    bool single; /* two tiles of the output have no room                    */
+    bool single;                   /* two tiles of the output have no room                      */
+    unsigned dense;                /* inputs of which tiles inside a block bring what their hull has */
+    unsigned own[TW_MAX_OPERANDS]; /* places of the loops on which an input depends            */
     /* by the cuts at hand */
     tw_split split[TW_MAX_LOOPS];
     int n_blocks;
     int64_t stride[MOST_LOOPS];                  /* of the number of a block by the index of each loop */
     int64_t exec[MOST_BLOCKS], out[MOST_BLOCKS]; /* cycles of a block, and in which its sums leave     */
     int64_t units[TW_MAX_OPERANDS][MOST_BLOCKS];
+    uint8_t first[MOST_BLOCKS];                     /* places whose loops stand on their first index */
     int64_t held[TW_MAX_OPERANDS][1 << MOST_LOOPS]; /* by the loops that run, -1: not asked for yet        */
     int64_t least;                                  /* of any order: nothing waits for a mover */
     int64_t steps_left;
@@ -94,18 +97,11 @@ static bool is_dense(const tw_operand *operand, unsigned cut)
 static int64_t units_of_block(const bursts *b, int o, const tw_box *box)
 {
     const tw_space *s = b->v->s;
-    unsigned cut = b->inside | (b->v->may[0] & s->reductions);
     tw_region region;
     int64_t len[TW_MAX_LOOPS];
-    if (is_dense(&s->op->operand[o], cut)) return s->elem_units[o] * tw_region_of(&s->op->operand[o], box, &region);
+    if (b->dense >> o & 1) return s->elem_units[o] * tw_region_of(&s->op->operand[o], box, &region);
     for (int l = 0; l < s->op->n_loops; l++) len[l] = tw_span_len(box->span[l]);
     return s->elem_units[o] * tw_touched_least(s, o, len);
-}
-
-/* Index of the loop at place i of b->loop in block `at`. */
-static int64_t index_in(const bursts *b, int64_t at, int i)
-{
-    return at / b->stride[i] % b->split[b->loop[i]].count;
 }
 
 /* Cycles in which a block of these lengths is executed, and in which its sums leave. */
@@ -123,21 +119,23 @@ static void find_cycles(bursts *b, int at, const tw_box *box)
     b->out[at] = b->single ? tw_engine_busy(drain, tw_max(1, tw_sat_mul(points, s->elem_units[output]))) : 0;
 }
 
-/* Fills in block `at`. Where no loop's tile is longer or shorter than one before, the cycles are known from there, and so are the units where an
- * input does not depend on what has changed; `alike` has a block for each set of loops whose tiles are not as long as their first, -1: none. */
-static void look_at_block(bursts *b, int at, tw_box *box, int alike[1 << MOST_LOOPS])
+/* Fills in block `at`, the one with these indices. Cycles are those of the block in `alike` that has tiles shorter than the first along the same
+ * loops, -1: there was none; units of an input are those of the block whose loops that it does not depend on stand on their first index. */
+static void look_at_block(bursts *b, int at, const int64_t index[MOST_LOOPS], tw_box *box,
+                          int alike[1 << MOST_LOOPS])
 {
     const tw_space *s = b->v->s;
     int64_t same[TW_MAX_OPERANDS];
     unsigned rests = 0;
     for (int o = 0; o < tw_op_output(s->op); o++) same[o] = at;
+    b->first[at] = 0;
     for (int i = 0; i < b->n_loops; i++) {
         int l = b->loop[i];
-        int64_t index = index_in(b, at, i);
-        box->span[l] = tw_split_at(&b->split[l], 0, index);
+        b->first[at] |= (uint8_t)((index[i] == 0) << i);
+        box->span[l] = tw_split_at(&b->split[l], 0, index[i]);
         rests |= (unsigned)(tw_span_len(box->span[l]) != tw_split_largest(&b->split[l])) << i;
         for (int o = 0; o < tw_op_output(s->op); o++)
-            if (!tw_space_depends(s, o, l)) same[o] -= index * b->stride[i];
+            if (!(b->own[o] >> i & 1)) same[o] -= index[i] * b->stride[i];
     }
     if (alike[rests] < 0)
         find_cycles(b, alike[rests] = at, box);
@@ -152,7 +150,7 @@ static bool look_at_blocks(bursts *b)
 {
     tw_box box = tw_box_of_op(b->v->s->op);
     int alike[1 << MOST_LOOPS];
-    int64_t n = 1, left = 0;
+    int64_t n = 1, left = 0, index[MOST_LOOPS] = {0};
     for (int i = b->n_loops; i-- > 0;) {
         b->stride[i] = n;
         n *= b->split[b->loop[i]].count;
@@ -163,7 +161,8 @@ static bool look_at_blocks(bursts *b)
     memset(b->held, -1, sizeof b->held);
     b->least = tw_sat_add(b->ends->fill, b->ends->drain);
     for (int at = 0; at < n; at++) {
-        look_at_block(b, at, &box, alike);
+        look_at_block(b, at, index, &box, alike);
+        for (int i = b->n_loops; i-- > 0 && ++index[i] == b->split[b->loop[i]].count;) index[i] = 0;
         b->least = tw_sat_add(b->least, tw_sat_add(b->exec[at], b->out[at]));
         left = tw_max(left, b->out[at]);
     }
@@ -178,12 +177,9 @@ static int64_t held(bursts *b, int o, unsigned runs)
 {
     int64_t *held = &b->held[o][runs], units = 0;
     if (*held >= 0) return *held;
-    for (int at = 0; at < b->n_blocks; at++) {
-        bool counts = true;
-        for (int i = 0; i < b->n_loops && counts; i++)
-            counts = ((runs >> i & 1) && tw_space_depends(b->v->s, o, b->loop[i])) || index_in(b, at, i) == 0;
-        if (counts) units = tw_sat_add(units, b->units[o][at]);
-    }
+    unsigned others = ((1u << b->n_loops) - 1) & ~(runs & b->own[o]);
+    for (int at = 0; at < b->n_blocks; at++)
+        if ((others & ~b->first[at]) == 0) units = tw_sat_add(units, b->units[o][at]);
     return *held = units;
 }
 
@@ -235,7 +231,7 @@ static unsigned first_where(bursts *b, int m, int o, const int *order)
     for (int depth = b->n_loops; depth-- > 0;) {
         runs |= 1u << order[depth];
         if (!has_room(b->v, m, o, held(b, o, runs))) break;
-        if (!tw_space_depends(b->v->s, o, b->loop[order[depth]])) first |= 1u << order[depth];
+        first |= 1u << order[depth] & ~b->own[o];
     }
     return first;
 }
@@ -249,17 +245,17 @@ typedef struct carrier { /* how far a mover has come */
     bool any;        /* if there was one                                                  */
 } carrier;
 
-/* The index of the next block in this order; *zero: the loops that stand on their first one. */
-static int next_block(const bursts *b, const int *order, int64_t index[MOST_LOOPS], unsigned *zero)
+/* The number of the block behind block `at` in this order; behind the last one comes the first. */
+static int64_t next_block(const bursts *b, const int *order, int64_t index[MOST_LOOPS], int64_t at)
 {
-    int64_t at = 0;
-    for (int i = b->n_loops; i-- > 0 && ++index[i] == b->split[b->loop[order[i]]].count;) index[i] = 0;
-    *zero = 0;
-    for (int i = 0; i < b->n_loops; i++) {
-        at += index[i] * b->stride[order[i]];
-        *zero |= (unsigned)(index[i] == 0) << order[i];
+    for (int i = b->n_loops; i-- > 0;) {
+        int64_t stride = b->stride[order[i]], count = b->split[b->loop[order[i]]].count;
+        at += stride;
+        if (++index[i] < count) break;
+        index[i] = 0;
+        at -= count * stride;
     }
-    return (int)at;
+    return at;
 }
 
 /* a / b + c, rounded up, or x where that is more, as it is mostly: a product says so sooner. */
@@ -271,11 +267,11 @@ static int64_t at_least(int64_t x, int64_t a, int64_t b, int64_t c)
 }
 
 /* When a block is over, as far as this mover is concerned, that is over at `next` otherwise. */
-static int64_t carry(const bursts *b, const link *w, carrier *c, int at, unsigned zero, int64_t next)
+static int64_t carry(const bursts *b, const link *w, carrier *c, int64_t at, int64_t next)
 {
     for (unsigned rest = w->inputs; rest; rest &= rest - 1) {
         int o = __builtin_ctz(rest);
-        if (!(c->first[o] & ~zero)) c->carried += b->units[o][at];
+        if ((c->first[o] & ~b->first[at]) == 0) c->carried += b->units[o][at];
     }
     int64_t busy = tw_sat_mul(c->carried, w->cycles);
     next = at_least(next, busy, w->grain, w->before);
@@ -283,13 +279,11 @@ static int64_t carry(const bursts *b, const link *w, carrier *c, int at, unsigne
     return next;
 }
 
-/* Cycles of the program with this order; where they are as many as the fewest so far, it may be any number from there on. */
+/* Cycles of the program with this order; where they are as many as the fewest so far, any number from there on. */
 static int64_t weigh(bursts *b, const int *order)
 {
     carrier all[TW_MAX_ENGINES];
-    int64_t end = b->ends->fill, left = 0, index[MOST_LOOPS];
-    for (int i = 0; i < b->n_loops; i++)
-        index[i] = b->split[b->loop[order[i]]].count - 1; /* one before the first */
+    int64_t end = b->ends->fill, left = 0, waited = 0, at = 0, index[MOST_LOOPS] = {0};
     for (int k = 0; k < b->n_links; k++) {
         all[k].carried = all[k].ahead = 0;
         all[k].any = false;
@@ -298,12 +292,13 @@ static int64_t weigh(bursts *b, const int *order)
             all[k].first[o] = first_where(b, b->link[k].memory, o, order);
         }
     }
-    for (int step = 0; step < b->n_blocks && tw_sat_add(end, b->ends->drain) < b->best; step++) {
-        unsigned zero;
-        int at = next_block(b, order, index, &zero);
-        end = tw_sat_add(tw_sat_add(end, left), b->exec[at]);
-        for (int k = 0; k < b->n_links; k++) end = carry(b, &b->link[k], &all[k], at, zero, end);
+    for (int step = 0; step < b->n_blocks && tw_sat_add(b->least, waited) < b->best; step++) {
+        int64_t alone = tw_sat_add(tw_sat_add(end, left), b->exec[at]);
+        end = alone;
+        for (int k = 0; k < b->n_links; k++) end = carry(b, &b->link[k], &all[k], at, end);
+        waited += end - alone;
         left = b->out[at];
+        at = next_block(b, order, index, at);
         for (int k = 0; k < b->n_links; k++) {
             carrier *c = &all[k];
             int64_t slack = tw_sat_mul(end, b->link[k].grain) - tw_sat_mul(c->carried, b->link[k].cycles);
@@ -311,7 +306,7 @@ static int64_t weigh(bursts *b, const int *order)
             c->any = true;
         }
     }
-    return tw_sat_add(end, b->ends->drain);
+    return tw_max(tw_sat_add(end, b->ends->drain), tw_sat_add(b->least, waited));
 }
 
 /* All orders of the loops from place i on. */
@@ -434,6 +429,12 @@ int64_t tw_bursts_least(const tw_view *v, const tw_ends *ends, unsigned inside, 
     for (unsigned rest = outside; rest; rest &= rest - 1) {
         if (b.n_loops == MOST_LOOPS) return 0;
         b.loop[b.n_loops++] = __builtin_ctz(rest);
+    }
+    b.dense = 0;
+    for (int o = 0; o < output; o++) {
+        b.dense |= (unsigned)is_dense(&s->op->operand[o], inside | (v->may[0] & s->reductions)) << o;
+        b.own[o] = 0;
+        for (int i = 0; i < b.n_loops; i++) b.own[o] |= (unsigned)tw_space_depends(s, o, b.loop[i]) << i;
     }
     int64_t size = s->machine->memory[m].size, each = tw_min(s->partial_units, s->elem_units[output]);
     b.single =
