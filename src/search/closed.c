@@ -381,7 +381,8 @@ typedef struct weighing {
     int64_t cost[TW_CLOSED_OPERANDS][1 << TW_CLOSED_LOOPS]; /* by the loops inside, -1: not asked for yet */
     unsigned whole;                                         /* operands that are settled                  */
     int64_t base_cost;                                      /* of those                                   */
-    tw_load_of load[TW_CLOSED_OPERANDS];                    /* beside a tile of each; theirs come last     */
+    int64_t least;                       /* with all loops inside of all others: nothing costs less */
+    tw_load_of load[TW_CLOSED_OPERANDS]; /* beside a tile of each; theirs come last     */
     int64_t best;
     int n, sequence[TW_CLOSED_OPERANDS]; /* the others; ranks count from 1 */
     uint8_t inside[TW_CLOSED_OPERANDS];  /* by rank - 1                    */
@@ -454,6 +455,7 @@ static void weigh(weighing *w)
 /* Puts loop k and those behind it into the segments that suit the sequence of operands. */
 static void put_loops(weighing *w, int k)
 {
+    if (w->best <= w->least) return;
     if (k == w->c->n_loops) {
         weigh(w);
         return;
@@ -475,6 +477,7 @@ static void put_loops(weighing *w, int k)
 /* Every sequence of the operands that are not settled, from rank r on. */
 static void put_operands(weighing *w, int r, unsigned left)
 {
+    if (w->best <= w->least) return;
     if (left == 0) {
         w->n = r;
         memset(w->inside, 0, sizeof w->inside);
@@ -491,6 +494,7 @@ static void put_operands(weighing *w, int r, unsigned left)
 /* The order is chosen: a residency for each operand. */
 static void put_residencies(weighing *w, int r, unsigned left)
 {
+    if (w->best <= w->least) return;
     if (left == 0) {
         w->n = r;
         weigh(w);
@@ -522,6 +526,9 @@ int64_t tw_closed_least(tw_closed *c, const tw_price *price)
             w.base_cost = tw_sat_add(w.base_cost, price_of(&w, i, 1));
         }
         unsigned others = ((1u << c->n) - 1) & ~w.whole;
+        w.least = w.base_cost;
+        for (int i = 0; i < c->n; i++)
+            if (others >> i & 1) w.least = tw_sat_add(w.least, cost_by(&w, i, (1u << c->n_loops) - 1));
         if (c->ordered)
             put_residencies(&w, 0, others);
         else
