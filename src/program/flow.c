@@ -454,9 +454,15 @@ bool tw_flow_traffic(const tw_program *p, int memory, int operand, tw_flow_count
     const tw_residency *residency = &p->flow->residency[memory][operand];
     tw_flow_count c = {.transfers = 1};
     int64_t repeats = 1;
-    sweep s = {.p = p, .operand = &p->op->operand[operand], .grain = residency->grain, .fits = true};
-    if (residency->asks > 0) s.slide = &p->flow->residency[residency->asks][operand].slide;
-    for (int t = 0; t <= residency->grain + 1; t++) s.box[t] = tw_box_of_op(p->op);
+    sweep s; /* boxes are large, and filled in as far as there are levels */
+    s.p = p;
+    s.operand = &p->op->operand[operand];
+    s.grain = residency->grain;
+    s.slide = residency->asks > 0 ? &p->flow->residency[residency->asks][operand].slide : NULL;
+    s.before = (tw_span){0, 0};
+    s.fits = true;
+    s.box[0] = tw_box_of_op(p->op);
+    for (int t = 0; t <= residency->grain; t++) s.box[t + 1] = s.box[0];
     if (residency->grain < 0) {
         tw_region region;
         *out = (tw_flow_count){1, tw_region_of(s.operand, s.box, &region), tw_region_of(s.operand, s.box, &region)};

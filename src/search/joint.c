@@ -61,9 +61,9 @@ static int64_t least_trips(const tw_view *v)
     return least;
 }
 
-/* Cycles in which the buffers of sums that leave are held: while these come, are executed and go, `trips` times, the first time they do
- * not come. As many at once as there are buffers. */
-static int64_t holding(const tw_view *v, int64_t trips)
+/* Cycles in which the buffers of sums that leave are held: while these come, are executed in `cycles` and go, `trips` times, the first
+ * time they do not come. As many at once as there are buffers. */
+static int64_t holding(const tw_view *v, int64_t trips, int64_t cycles)
 {
     const tw_space *s = v->s;
     int output = tw_op_output(s->op), m = tw_path_innermost(s->path[output]);
@@ -72,7 +72,7 @@ static int64_t holding(const tw_view *v, int64_t trips)
     int64_t sums = tw_sat_mul(s->least[output], s->partial_units);
     for (int l = 0; l < s->op->n_loops; l++)
         if (tw_space_depends(s, output, l)) tiles = tw_sat_mul(tiles, v->n[1][l]);
-    int64_t buffers = tw_max(1, s->machine->memory[m].size / tw_max(1, size)), cycles = tw_view_compute(v, -1);
+    int64_t buffers = tw_max(1, s->machine->memory[m].size / tw_max(1, size));
     const tw_engine *mover[2] = {out, in};
     if (s->machine->engine[s->machine->compute].late) return 0; /* its buffer comes while it executes */
     for (int i = 0; i < 2; i++) {
@@ -107,9 +107,9 @@ bool tw_joint_of(const tw_view *v, tw_joint_order *out)
     out->holding = 0;
     if (trips == 0 || s->back[memory] < 0) return true;
     int64_t sums = tw_sat_mul(s->least[output], s->partial_units),
-            last = tw_sat_mul(s->least[output], s->elem_units[output]);
+            last = tw_sat_mul(s->least[output], s->elem_units[output]), compute = tw_view_compute(v, -1);
     out->leaving = tw_sat_add(last, tw_sat_mul(sums, (trips - 1) * (s->back[memory] == out->mover ? 2 : 1)));
-    out->holding = tw_max(holding(v, trips), tw_sat_add(tw_view_compute(v, -1), tw_joint_returns(v, 0, trips)));
+    out->holding = tw_max(holding(v, trips, compute), tw_sat_add(compute, tw_joint_returns(v, 0, trips)));
     return true;
 }
 

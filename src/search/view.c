@@ -434,10 +434,13 @@ static int64_t passes_over(const tw_view *v, int d, int64_t size)
     int64_t passes = 0;
     for (unsigned rest = v->f->loops[d]; rest; rest &= rest - 1) {
         int l = __builtin_ctz(rest);
-        tw_tiles before = known;
-        if (tw_part_tiles(v->s, v->p, l, &tiles) && tw_tiles_combine(&known, &tiles)) continue;
-        known = before;
         open |= 1u << l;
+        if (!tw_part_tiles(v->s, v->p, l, &tiles)) continue;
+        tw_tiles before = known;
+        if (tw_tiles_combine(&known, &tiles))
+            open &= ~(1u << l);
+        else
+            known = before;
     }
     for (int i = 0; i < known.n; i++)
         passes = tw_sat_add(passes, tw_sat_mul(known.count[i], passes_beside(v, open, known.len[i], size)));
