@@ -65,10 +65,11 @@ static int64_t beats_of(const tw_cost_descriptor *cost, const tw_shape *s)
     if (cost->beats == TW_BEATS_ROWS ||
         (s->at % cost->beat == 0 && s->stride % cost->beat == 0 && s->units % cost->beat == 0))
         return tw_cost_add_product(0, s->rows, each);
-    /* Where rows begin within a beat repeats after as many rows as a beat has units: the first ones stand for all. */
+    /* Where rows begin within a beat repeats after so many of them: the first ones stand for all. */
     int64_t step = s->stride % cost->beat, rest = s->units % cost->beat, at = s->at % cost->beat, to = 0;
-    int64_t sweeps = s->rows / cost->beat, left = s->rows % cost->beat;
-    for (int64_t i = 0; i < tw_min(s->rows, cost->beat); i++) {
+    int64_t period = s->rows > 1 ? cost->beat / tw_gcd(cost->beat, tw_gcd(step, rest)) : 1;
+    int64_t sweeps = s->rows / period, left = s->rows % period;
+    for (int64_t i = 0; i < tw_min(s->rows, period); i++) {
         int64_t edges = tw_max(edges_of(at, rest, cost->beat), edges_of(to, rest, cost->beat));
         sum = tw_cost_add_product(sum, edges, sweeps + (i < left));
         at = at + step < cost->beat ? at + step : at + step - cost->beat;
