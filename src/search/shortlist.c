@@ -662,12 +662,12 @@ static bool is_cut_alike(const tw_space *s, const tw_candidate *a, const tw_cand
            memcmp(a->size, b->size, sizeof a->size) == 0;
 }
 
-/* Whether loops may be divided and tiles are the same along those that lie over the array: estimates of such tiles err alike, so that others
- * are worth more. */
+/* Whether loops may be divided and tiles are the same along those that lie over the array, as far as these are known: estimates of such tiles err
+ * alike, so that others are worth more. */
 static bool is_filled_alike(const tw_space *s, const tw_candidate *a, const tw_candidate *b)
 {
     int t = s->frame[a->frame].n_tiled - 1;
-    if (a->frame != b->frame || !s->frame[a->frame].joined) return false;
+    if (a->frame != b->frame || !s->frame[a->frame].joined || s->n_laid == 0) return false;
     for (int i = 0; i < s->n_laid; i++)
         if (a->size[t][s->laid_loop[i]] != b->size[t][s->laid_loop[i]]) return false;
     return true;
