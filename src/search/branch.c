@@ -10,6 +10,7 @@
 #include "search/seed.h"
 #include "search/shortlist.h"
 #include "search/sizes.h"
+#include "search/small.h"
 #include "search/spread.h"
 #include "search/tail.h"
 
@@ -1354,6 +1355,65 @@ static tw_part *copy_of(const branch *b, const tw_part *part)
     return copy;
 }
 
+/* The larger tiles first where bounds are equal: their programs are shorter. */
+static int compare_parts(const void *a, const void *b)
+{
+    const tw_part *x = *(tw_part *const *)a, *y = *(tw_part *const *)b;
+    if (x->bound.of[0] != y->bound.of[0]) return x->bound.of[0] < y->bound.of[0] ? -1 : 1;
+    return x->seq > y->seq ? -1 : x->seq < y->seq;
+}
+
+/* Lists sizes of the frame's one level whose bound is below the best. */
+static tw_status list_sized(branch *b, int frame, tw_part **list, int most, int *n)
+{
+    tw_part *at;
+    TW_TRY(tw_small_begin(b->space, frame, &at));
+    for (bool more = true; more && *n < most; more = tw_small_next(b->space, at)) {
+        tw_part_bounds least = {0};
+        tw_part *part = copy_of(b, at);
+        if (!part) {
+            free(at);
+            return TW_ERR_NOMEM;
+        }
+        part->seq = *n;
+        if (tw_part_tighten(b->space, part)) tw_part_least(b->space, part, &least);
+        if (least.feasible) tw_part_bound(b->space, b->goals, &least, part);
+        spend(b, node_work(b, part));
+        if (least.feasible && tw_front_wants(&b->out->front, &part->bound))
+            list[(*n)++] = part;
+        else
+            free(part);
+    }
+    free(at);
+    return TW_OK;
+}
+
+/* All sizes of one level of a small operator, those with the least bounds first. */
+static tw_status run_small(branch *b)
+{
+    enum { MOST = 256 };
+    const int64_t end = b->out->work + LEVELS_WORK;
+    tw_part *list[MOST], *whole;
+    int n = 0;
+    tw_status status = TW_OK;
+    if (b->goals->n_limits > 0 || b->out->front.n == 0) return TW_OK;
+    if (tw_op_points(b->space->op) > TW_SMALL_POINTS) return TW_OK;
+    for (int i = 0; i < b->space->n_frames && status == TW_OK; i++)
+        if (b->space->frame[i].n_tiled == 1 && !b->space->frame[i].joined)
+            status = list_sized(b, i, list, MOST, &n);
+    qsort(list, (size_t)n, sizeof *list, compare_parts);
+    for (int i = 0; i < n && status == TW_OK; i++) {
+        bool more = tw_front_wants(&b->out->front, &list[i]->bound);
+        for (int k = 0; more && status == TW_OK && b->out->work < end && !is_over(b) && !is_near(b); k++) {
+            status = tw_small_complete(b->space, list[i], k, &more, &whole);
+            if (status == TW_OK && whole) status = try_quickly(b, whole);
+            free(status == TW_OK ? whole : NULL);
+        }
+    }
+    while (n > 0) free(list[--n]);
+    return status;
+}
+
 static uint64_t roll(uint64_t *dice)
 {
     *dice = *dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -1711,6 +1771,7 @@ static tw_status run_rounds(branch *b)
     b->estimated = b->out->front.n > 0 ? b->out->front.best[0].value.of[0] : INT64_MAX;
     if (!known && !is_over(b) && !is_near(b) && b->total > b->out->work) TW_TRY(run_blocks(b));
     if (!known && !is_over(b) && !is_near(b) && is_walked(b)) TW_TRY(run_levels(b));
+    if (!known && !is_over(b) && !is_near(b) && is_walked(b)) TW_TRY(run_small(b));
     bool others = !known && !b->space->reductions && !is_timed(b);
     if (others && !is_over(b) && !is_near(b) && b->budget > 0) TW_TRY(run_first(b, false));
     if (atomic_load(&b->stop) != 0 && b->out->front.n == 0) {
@@ -1757,8 +1818,10 @@ static tw_status raise_open(branch *b)
     int64_t cycles;
     if (b->goals->pareto || b->goals->goal[0].measure != TW_CYCLES || !out->any_open) return TW_OK;
     if (out->front.n == 0 || out->front.counts) return TW_OK;
-    if ((double)out->open.of[0] >= (1 - b->gap) * (double)out->front.best[0].value.of[0]) return TW_OK;
-    TW_TRY(tw_tail_floor(b->space, &cycles));
+    const double enough = ceil((1 - b->gap) * (double)out->front.best[0].value.of[0]);
+    if ((double)out->open.of[0] >= enough) return TW_OK;
+    TW_TRY(tw_tail_floor(b->space, (int64_t)enough, &cycles));
+    if (cycles == 0) TW_TRY(tw_tail_of_product(b->space, (int64_t)enough, &cycles));
     if (cycles > out->open.of[0]) out->open = (tw_goal_value){{cycles}};
     return TW_OK;
 }

@@ -1,9 +1,11 @@
 /* src/search/tail.c - see tail.h. */
 #include "search/tail.h"
 
+#include "search/play.h"
 #include "tile/box.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     LOOPS = 3,         /* parallel ones that have several points         */
@@ -11,6 +13,7 @@ enum {
     MOST = 1 << 19,    /* tiles that are weighed                         */
     LARGEST = 1 << 28, /* units, so that products with rates are numbers */
     CAP = 64,          /* nothing that is such a part above the least is worth finding out */
+    PLAYED = 1 << 17,  /* steps, all programs together           */
     STATES = 2,
     KINDS = 8, /* of tiles along an axis                         */
 };
@@ -30,14 +33,10 @@ typedef struct pieces { /* that tiles of a size bring along an axis, by their le
     int64_t len[KINDS], count[KINDS];
 } pieces;
 
-typedef struct route { /* memories of an operand's path, outermost first without memory 0 */
-    int n, memory[TW_MAX_MEMORIES];
-} route;
-
 typedef struct tail {
     const tw_space *s;
     int output;
-    route way[TW_MAX_OPERANDS];
+    tw_route way[TW_MAX_OPERANDS];
     const tw_engine *first, *e, *z; /* of the way in the first two movers, of the way out the last engine */
     int64_t grain, cycles;          /* the first two carry `grain` units in `cycles`,                     */
     int64_t out_grain, out_cycles;  /* and the last so much                                               */
@@ -51,6 +50,8 @@ typedef struct tail {
     int64_t fixed;              /* cycles behind what e carries up to J, but for the way of J's output */
     int64_t behind_first;       /* and before and behind all that the first mover carries            */
     int64_t around;             /* beside the first tile and all executions, at least                 */
+    int64_t enough;             /* what is not above that is played                                   */
+    int64_t left;               /* steps that may be                                                  */
     int c, q;                   /* -1: none                                                           */
     int64_t size[TW_MAX_LOOPS]; /* of P                                                               */
     int64_t len[TW_MAX_LOOPS];  /* of the last tile, at least                                         */
@@ -85,28 +86,6 @@ static bool look_at_axis(const tw_space *s, const tw_axis *axis, int *loop)
     return coef <= window && (coef > 0 || axis->offset == 0 || axis->n_terms < 2);
 }
 
-/* Positions along an axis that the first n points of its loop touch. */
-static int64_t touched(const tw_space *s, const tw_axis *axis, int64_t n)
-{
-    int64_t end = axis->offset + 1;
-    for (int i = 0; i < axis->n_terms; i++) {
-        int l = axis->term[i].loop;
-        int64_t points = s->reductions >> l & 1 ? s->op->loop[l].extent : n;
-        if (points == 0) return 0;
-        end += axis->term[i].coef * (points - 1);
-    }
-    return tw_clamp(end, 0, axis->extent) - tw_clamp(axis->offset, 0, axis->extent);
-}
-
-/* Positions along an axis that lie before all that point n of its loop touches. */
-static int64_t before_point(const tw_space *s, const tw_axis *axis, int64_t n)
-{
-    int64_t begin = axis->offset;
-    for (int i = 0; i < axis->n_terms; i++)
-        if (!(s->reductions >> axis->term[i].loop & 1)) begin += axis->term[i].coef * n;
-    return tw_clamp(begin, 0, axis->extent) - tw_clamp(axis->offset, 0, axis->extent);
-}
-
 /* Whether each loop moves one axis of each operand, as is asked, the first point touches something, and the output is written whole. */
 static bool has_plain_axes(tail *w)
 {
@@ -121,8 +100,8 @@ static bool has_plain_axes(tail *w)
             if (!look_at_axis(s, axis, &loop) || (seen & loops)) return false;
             seen |= loops;
             w->moved_by[o][a] = loop;
-            w->whole_axis[o][a] = touched(s, axis, loop >= 0 ? s->op->loop[loop].extent : 1);
-            if (touched(s, axis, 1) == 0) return false;
+            w->whole_axis[o][a] = tw_play_touched(s, axis, loop >= 0 ? s->op->loop[loop].extent : 1);
+            if (tw_play_touched(s, axis, 1) == 0) return false;
             bool plain = axis->n_terms == 1 && axis->offset == 0 && axis->term[0].coef == 1;
             if (o == output && axis->n_terms > 0 && (!plain || loop < 0)) return false;
             if (o == output && axis->n_terms == 0 && axis->extent > 1) return false;
@@ -252,7 +231,7 @@ static int64_t only_units(const tail *w, int64_t n)
     int64_t sum = 0, all = w->q >= 0 ? s->op->loop[w->q].extent : 1;
     for (int o = 0; o < w->output; o++) {
         int64_t own = n >= all;
-        if (w->own[o]) own = w->own_whole[o] - touched(s, w->own[o], all - n);
+        if (w->own[o]) own = w->own_whole[o] - tw_play_touched(s, w->own[o], all - n);
         sum = tw_sat_add(sum, tw_sat_mul(w->beside[o], own));
     }
     return sum;
@@ -313,7 +292,8 @@ static int64_t units_for(const tail *w, int64_t len, int64_t n, int64_t after)
             int64_t extent = l < 0 ? 1 : s->op->loop[l].extent;
             int64_t from = l == w->q ? begin : l < 0 || l == w->c ? 0 : extent - w->len[l];
             int64_t to = l == w->q ? begin + n : l == w->c ? len : extent;
-            int64_t own = touched(s, axis, to) - (l == w->q ? touched(s, axis, from) : before_point(s, axis, from));
+            int64_t own = tw_play_touched(s, axis, to) -
+                          (l == w->q ? tw_play_touched(s, axis, from) : tw_play_before(s, axis, from));
             units = tw_sat_mul(units, tw_max(0, own));
         }
         most = units;
@@ -472,7 +452,7 @@ static void list_pieces(const tail *w, const tw_axis *axis, int l, bool greedy, 
     all->sum = all->n = 0;
     for (int64_t i = 0; i < n; i++) {
         int64_t len = greedy ? tw_min(size, extent - begin) : extent / n + (i < extent % n);
-        int64_t end = touched(s, axis, begin + len), from = slides ? came : before_point(s, axis, begin);
+        int64_t end = tw_play_touched(s, axis, begin + len), from = slides ? came : tw_play_before(s, axis, begin);
         add_piece(all, tw_max(0, end - tw_min(from, end)));
         came = end;
         begin += len;
@@ -583,7 +563,7 @@ static int64_t first_of(const tail *w, int n)
         int64_t units = s->elem_units[o], sum = 0;
         for (int a = 0; a < operand->n_axes; a++) {
             int l = w->moved_by[o][a];
-            units = tw_sat_mul(units, touched(s, &operand->axis[a], l < 0 ? 1 : w->size[l]));
+            units = tw_sat_mul(units, tw_play_touched(s, &operand->axis[a], l < 0 ? 1 : w->size[l]));
         }
         for (int k = 0; k < n && k < w->way[o].n && units > 0; k++)
             sum = tw_sat_add(sum,
@@ -617,6 +597,24 @@ static int64_t weigh_cut(tail *w, int64_t first, int64_t executed, int64_t best)
     return tw_max(least, tw_sat_add(before, busy_bringing(w, best - before)));
 }
 
+/* What programs with this tile take that are played; 0: not known. */
+static int64_t play(tail *w, int64_t first)
+{
+    tw_play p = {.s = w->s,
+                 .way = w->way,
+                 .n_loops = w->n_loops,
+                 .slides = w->slides,
+                 .reduces = w->reduces,
+                 .nested = w->nested,
+                 .launch = w->launch,
+                 .around = tw_sat_add(first, w->around),
+                 .left = w->left};
+    memcpy(p.loop, w->loop, sizeof p.loop);
+    int64_t least = tw_play_least(&p, w->size, w->enough);
+    w->left = p.left;
+    return least;
+}
+
 /* The least of this tile, where that is below `best`. */
 static int64_t weigh(tail *w, int64_t first, int64_t best)
 {
@@ -628,7 +626,8 @@ static int64_t weigh(tail *w, int64_t first, int64_t best)
         w->len[l] = tw_min(extent - (n - 1) * w->size[l], extent / n);
     }
     least = tw_min(best, weigh_whole(w, first, executed, best));
-    return w->nested ? tw_min(least, weigh_cut(w, first, busy_executing(w, true), least)) : least;
+    if (w->nested) least = tw_min(least, weigh_cut(w, first, busy_executing(w, true), least));
+    return least < tw_min(best, w->enough) && w->left > 0 ? tw_min(best, tw_max(least, play(w, first))) : least;
 }
 
 /* All sizes of the loops from the i-th on. What the first tile takes only grows with them. */
@@ -682,24 +681,208 @@ static void look_at_ends(tail *w)
     w->around = launch + second + inner + drain;
 }
 
-tw_status tw_tail_floor(const tw_space *s, int64_t *cycles)
+/* *good: the bound knows the space. */
+static tw_status look(tail *w, bool *good)
 {
-    tail w = {.s = s, .output = tw_op_output(s->op)};
+    const tw_space *s = w->s;
     const tw_machine *machine = s->machine;
-    bool good =
+    *good =
         !s->leaves_out && !s->rules->nests && !machine->pads && !s->divided && !s->resident && s->rules->shortlist;
+    *good = *good && w->output > 0 && machine->engine[machine->compute].count == 1;
+    *good = *good && look_at_engines(w) && look_at_loops(w);
+    if (*good) TW_TRY(look_at_frames(w, good));
+    if (*good) look_at_ends(w);
+    *good = *good && w->least <= LARGEST;
+    for (int l = 0; l < s->op->n_loops; l++) w->size[l] = w->len[l] = 1;
+    return TW_OK;
+}
+
+tw_status tw_tail_floor(const tw_space *s, int64_t enough, int64_t *cycles)
+{
+    tail w = {.s = s, .output = tw_op_output(s->op), .enough = enough, .left = PLAYED};
+    bool good;
     *cycles = 0;
-    good = good && w.output > 0 && machine->engine[machine->compute].count == 1;
-    if (!good || !look_at_engines(&w) || !look_at_loops(&w)) return TW_OK;
-    TW_TRY(look_at_frames(&w, &good));
+    TW_TRY(look(&w, &good));
     if (!good) return TW_OK;
-    look_at_ends(&w);
-    if (w.least > LARGEST) return TW_OK;
-    for (int l = 0; l < s->op->n_loops; l++) w.size[l] = w.len[l] = 1;
     int64_t ends = first_of(&w, 1) + w.fixed + w.around, least = tw_cdiv(w.least * w.cycles, w.grain) + ends;
     if (least / CAP > ends) return TW_OK;
     int64_t best = least + least / CAP;
     choose(&w, 0, &best);
     *cycles = best;
+    return TW_OK;
+}
+
+tw_status tw_tail_of_tile(const tw_space *s, const int64_t size[TW_MAX_LOOPS], int64_t enough, int64_t *cycles)
+{
+    tail w = {.s = s, .output = tw_op_output(s->op), .enough = enough, .left = PLAYED};
+    bool good;
+    *cycles = 0;
+    TW_TRY(look(&w, &good));
+    if (!good) return TW_OK;
+    for (int i = 0; i < w.n_loops; i++) w.size[w.loop[i]] = size[w.loop[i]];
+    *cycles = weigh(&w, first_of(&w, 1), enough);
+    return TW_OK;
+}
+
+/* ---- products with a vector ---- */
+
+/* A parallel loop and a reduction, each an axis of its own of all operands that depend on it, and the points of a pass in any frame, and in
+ * those with several levels. */
+static bool look_at_product(tail *w, int64_t rows[2])
+{
+    const tw_space *s = w->s;
+    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
+    int n_reductions = 0;
+    rows[0] = rows[1] = 1;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        if (s->op->loop[l].extent == 1) continue;
+        if (w->n_loops == 2 || s->op->loop[l].extent > LONGEST) return false;
+        w->loop[w->n_loops++] = l;
+        if (s->reductions >> l & 1) n_reductions++;
+    }
+    if (w->n_loops != 2 || n_reductions != 1 || cost->kind != TW_COST_ARRAY) return false;
+    for (int o = 0; o < s->op->n_operands; o++)
+        for (int a = 0; a < s->op->operand[o].n_axes; a++) {
+            const tw_axis *axis = &s->op->operand[o].axis[a];
+            int64_t terms = 0;
+            for (int i = 0; i < axis->n_terms; i++) terms += s->op->loop[axis->term[i].loop].extent > 1;
+            int64_t extent = 1;
+            for (int i = 0; i < axis->n_terms; i++) extent *= s->op->loop[axis->term[i].loop].extent;
+            if (terms > 1 || axis->divisor != 1 || axis->offset != 0 || axis->extent != extent) return false;
+        }
+    for (int m = 1; m < s->machine->n_memories; m++)
+        if (s->machine->memory[m].whole) return false;
+    int64_t units = 1;
+    for (int d = 0; d < cost->array.n_dims; d++) units = tw_sat_mul(units, cost->array.size[d]);
+    for (int i = 0; i < s->n_frames; i++) {
+        const tw_frame *f = &s->frame[i];
+        if (f->grain[1] != 0) return false;
+        for (int k = 0; k < 2; k++) {
+            int d = f->over.dim[w->loop[k]] - 1;
+            if ((s->reductions >> w->loop[k] & 1) && d >= 0) return false;
+            int64_t own = d < 0 ? 1 : f->joined ? units : f->size[d];
+            rows[0] = tw_max(rows[0], own);
+            if (f->n_tiled > 1) rows[1] = tw_max(rows[1], own);
+        }
+    }
+    return true;
+}
+
+/* Tiles along a loop that are as long as the largest, at least. */
+static int64_t full_tiles(int64_t extent, int64_t size)
+{
+    int64_t n = tw_cdiv(extent, size);
+    return extent % size == 0 ? n : may_cut(extent, size, false) ? tw_min(n - 1, extent % n) : n - 1;
+}
+
+/* Tiles of `inner` in those of `size` along a loop, at least. */
+static int64_t tiles_in(int64_t extent, int64_t size, int64_t inner)
+{
+    int64_t full = full_tiles(extent, size);
+    return full * tw_cdiv(size, inner) + tw_cdiv(extent, size) - full;
+}
+
+/* Cycles in which an engine carries all inputs in tiles of `inner`, which lie in those of w->size. */
+static int64_t busy_carrying(const tail *w, const tw_engine *engine, const int64_t *inner)
+{
+    int64_t sum = 0;
+    for (int o = 0; o < w->output; o++) {
+        int64_t n = 1, units = w->s->elem_units[o];
+        for (int i = 0; i < 2; i++) {
+            int l = w->loop[i];
+            if (!tw_space_depends(w->s, o, l)) continue;
+            n *= tiles_in(w->s->op->loop[l].extent, w->size[l], inner[l]);
+            units *= w->s->op->loop[l].extent;
+        }
+        sum = tw_sat_add(sum, tw_busy_of(engine, n, units));
+    }
+    return sum;
+}
+
+/* Passes of a piece of the parallel loop that is cut by either rule. */
+static int64_t passes_of(int64_t piece, int64_t len, int64_t rows)
+{
+    int64_t n = tw_cdiv(piece, len), more = piece % n, less = piece / n;
+    int64_t greedy = (n - 1) * tw_cdiv(len, rows) + tw_cdiv(piece - (n - 1) * len, rows);
+    int64_t even = more * tw_cdiv(less + 1, rows) + (n - more) * tw_cdiv(less, rows);
+    return tw_cdiv(piece, n) == len ? tw_min(greedy, even) : greedy;
+}
+
+/* Passes along the parallel loop where its tiles are cut into those of `inner`, by whichever rules. */
+static int64_t passes_along(int64_t extent, int64_t size, int64_t inner, int64_t rows)
+{
+    int64_t n = tw_cdiv(extent, size), rest = extent - (n - 1) * size, less = extent / n, more = extent % n;
+    int64_t whole = passes_of(size, inner, rows);
+    int64_t greedy = (n - 1) * whole + tw_max(tw_cdiv(rest, rows), tw_cdiv(rest, inner));
+    int64_t even = more * whole + (n - more) * tw_max(tw_cdiv(less, rows), tw_cdiv(less, inner));
+    if (more == 0) even = n * whole;
+    return may_cut(extent, size, false) ? tw_min(greedy, even) : greedy;
+}
+
+/* Cycles of all passes of these tiles. */
+static int64_t busy_passing(const tail *w, const int64_t *inner, int64_t rows)
+{
+    int64_t passes = 1;
+    for (int i = 0; i < 2; i++) {
+        int l = w->loop[i];
+        int64_t extent = w->s->op->loop[l].extent;
+        passes *= w->s->reductions >> l & 1 ? extent : passes_along(extent, w->size[l], inner[l], rows);
+    }
+    return tw_busy_of(&w->s->machine->engine[w->s->machine->compute], 1, passes);
+}
+
+/* Cycles of the first tile of any input through the first mover. */
+static int64_t first_product(const tail *w, const int64_t *size)
+{
+    int64_t most = 0;
+    for (int o = 0; o < w->output; o++) {
+        int64_t units = w->s->elem_units[o];
+        for (int i = 0; i < 2; i++)
+            if (tw_space_depends(w->s, o, w->loop[i])) units *= size[w->loop[i]];
+        most = tw_max(most, tw_cost_of_units(&w->first->cost, units));
+    }
+    return most;
+}
+
+/* The least of all tiles of the second memory in tiles of w->size of the first. */
+static int64_t weigh_inner(tail *w, tw_play *p, int64_t first, const int64_t rows[2], int64_t best)
+{
+    int64_t inner[TW_MAX_LOOPS];
+    memcpy(inner, w->size, sizeof inner);
+    const int a = w->loop[0], b = w->loop[1];
+    for (inner[a] = w->size[a]; inner[a] > 0 && p->left > 0; inner[a]--)
+        for (inner[b] = w->size[b]; inner[b] > 0 && p->left > 0; inner[b]--) {
+            int64_t moving = first + busy_carrying(w, w->e, inner) + w->fixed;
+            p->left--;
+            if (moving >= best) break;
+            p->rows = rows[inner[a] < w->size[a] || inner[b] < w->size[b]];
+            if (first + w->around + busy_passing(w, inner, p->rows) >= best) continue;
+            best = tw_min(best, tw_play_sums(p, w->size, inner, best));
+        }
+    return best;
+}
+
+tw_status tw_tail_of_product(const tw_space *s, int64_t enough, int64_t *cycles)
+{
+    tail w = {.s = s, .output = tw_op_output(s->op)};
+    int64_t rows[2], best = enough;
+    *cycles = 0;
+    bool good = !s->leaves_out && !s->rules->nests && !s->machine->pads && !s->divided && !s->resident &&
+                s->rules->shortlist && w.output > 0 && s->machine->engine[s->machine->compute].count == 1;
+    if (!good || !look_at_engines(&w) || !look_at_product(&w, rows)) return TW_OK;
+    look_at_ends(&w);
+    for (int l = 0; l < s->op->n_loops; l++) w.size[l] = 1;
+    tw_play p = {.s = s, .way = w.way, .n_loops = 2, .launch = w.launch, .left = 8 * PLAYED};
+    memcpy(p.loop, w.loop, sizeof p.loop);
+    const int a = w.loop[0], b = w.loop[1];
+    for (w.size[a] = 1; w.size[a] <= s->op->loop[a].extent && p.left > 0; w.size[a]++)
+        for (w.size[b] = 1; w.size[b] <= s->op->loop[b].extent && p.left > 0; w.size[b]++) {
+            int64_t first = first_product(&w, w.size);
+            p.left--;
+            if (first + w.around + busy_passing(&w, w.size, rows[0]) >= best) continue;
+            if (busy_carrying(&w, w.first, w.size) + w.behind_first >= best) continue;
+            best = weigh_inner(&w, &p, first, rows, best);
+        }
+    if (p.left > 0) *cycles = best;
     return TW_OK;
 }

@@ -24,6 +24,12 @@
 #define TW_SEARCH_TAIL_H
 #include "search/view.h"
 
-/* The least over all P; 0: nothing is known. */
-TW_NODISCARD tw_status tw_tail_floor(const tw_space *space, int64_t *cycles);
+/* The least over all P; 0: nothing is known. Of a P that leaves less than `enough` programs are played (play.h), which takes longer. */
+TW_NODISCARD tw_status tw_tail_floor(const tw_space *space, int64_t enough, int64_t *cycles);
+/* The same of one P, up to `enough`. */
+TW_NODISCARD tw_status tw_tail_of_tile(const tw_space *space, const int64_t size[TW_MAX_LOOPS], int64_t enough,
+                                       int64_t *cycles);
+/* The same of a product with a vector, whose reduction may be cut, up to `enough`: for each tile of the first memory and each of the second inside of
+ * it, as far as movers and passes alone leave something below, programs are played in which everything stays (play.h). */
+TW_NODISCARD tw_status tw_tail_of_product(const tw_space *space, int64_t enough, int64_t *cycles);
 #endif
