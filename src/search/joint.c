@@ -34,6 +34,17 @@ static bool may_reside_together(const tw_view *v, int t)
     return false;
 }
 
+/* The same where several tiles may stay together while a reduction runs: in a row come no more sums than have room, and before such a row,
+ * and right behind an execution, some tile goes. So the array waits for one tile that goes and one that comes in every row. */
+static int64_t returns_in_rows(const tw_view *v, const tw_engine *mover, int64_t elems, int64_t late)
+{
+    const tw_space *s = v->s;
+    int64_t room = s->machine->memory[tw_path_innermost(s->path[tw_op_output(s->op)])].size;
+    if (room == TW_UNLIMITED) return 0;
+    int64_t rows = tw_cdiv(tw_sat_mul(elems, s->partial_units), room);
+    return tw_sat_mul(rows, tw_sat_add(2 * tw_busy_of(mover, 1, 1), late));
+}
+
 int64_t tw_joint_returns(const tw_view *v, int t, int64_t trips)
 {
     const tw_space *s = v->s;
@@ -41,8 +52,9 @@ int64_t tw_joint_returns(const tw_view *v, int t, int64_t trips)
     const tw_engine *mover = &s->machine->engine[s->mover[m][output]];
     int64_t n = trips - 1, elems = tw_sat_mul(s->least[output], n),
             late = tw_cost_cycles(&mover->cost, 1) - tw_engine_busy(mover, 1);
-    if (t != v->f->n_tiled - 1 || s->back[m] != s->mover[m][output] || mover->count > 1) return 0;
-    if (s->machine->engine[s->machine->compute].late || v->skips || may_reside_together(v, t)) return 0;
+    if (s->back[m] != s->mover[m][output] || mover->count > 1) return 0;
+    if (s->machine->engine[s->machine->compute].late || v->skips) return 0;
+    if (t != v->f->n_tiled - 1 || may_reside_together(v, t)) return returns_in_rows(v, mover, elems, late);
     for (int l = 0; l < s->op->n_loops; l++)
         if (tw_space_depends(s, output, l)) n = tw_sat_mul(n, v->n[t + 1][l]);
     int64_t in = tw_busy_of(mover, n, tw_sat_mul(elems, s->partial_units));
