@@ -3,6 +3,8 @@
 
 #include "core/core.h"
 
+#include <stdbool.h>
+
 typedef struct partition { /* of the second loop, parts that fall in length */
     int n;
     int64_t part[TW_PAIR_LONGEST];
@@ -36,12 +38,44 @@ static void partition_rest(tw_pair *pair, int64_t extent, partition *p, int64_t 
     }
 }
 
+/* Of pieces of `extent` those of the next level inside that are `len` long, if that is the length of the longest: evenly cut, or with a rest. */
+static int64_t count_pieces(int64_t extent, int64_t len, bool even)
+{
+    int64_t n = tw_cdiv(extent, len);
+    if (!even) return extent / len;
+    return tw_cdiv(extent, n) == len ? extent - (len - 1) * n : 0;
+}
+
+/* The same of `level`, at least, whatever the levels outside do. */
+static int64_t count_alike(int64_t extent, int64_t len, int level)
+{
+    int64_t least = INT64_MAX;
+    for (int even = 0; even < 2; even++)
+        for (int64_t outer = level > 0 ? len : extent; outer <= extent; outer++) {
+            int64_t n = level > 0 ? count_pieces(extent, outer, even) * count_alike(outer, len, level - 1)
+                                  : count_pieces(extent, len, even);
+            if (n > 0) least = tw_min(least, n);
+        }
+    return least;
+}
+
+static void measure_alike(tw_pair *pair, int i, int64_t extent)
+{
+    for (int level = 0; level < TW_PAIR_LEVELS; level++)
+        for (int64_t len = 0; len <= TW_PAIR_LONGEST; len++) {
+            bool none = len == 0 || len > extent, counted = level < TW_PAIR_LEVELS - 1;
+            pair->alike[i][level][len] = none ? 0 : counted ? (uint8_t)count_alike(extent, len, level) : 1;
+        }
+}
+
 void tw_pair_measure(tw_pair *pair, int64_t extent, int64_t other)
 {
     partition p = {0};
     for (int64_t a = 0; a <= TW_PAIR_LONGEST; a++)
         for (int64_t b = 0; b <= TW_PAIR_LONGEST; b++) pair->passes[a][b] = INT16_MAX;
     partition_rest(pair, extent, &p, other, other);
+    measure_alike(pair, 0, extent);
+    measure_alike(pair, 1, other);
     for (int64_t a = 1; a <= extent; a++) /* a limit allows what a smaller one does */
         for (int64_t b = 2; b <= other; b++)
             pair->passes[a][b] = (int16_t)tw_min(pair->passes[a][b], pair->passes[a][b - 1]);

@@ -11,13 +11,16 @@
 enum {
     TW_PAIR_LONGEST = 16, /* loops that are looked at: longer ones have too many partitions */
     TW_PAIRS = 4,
+    TW_PAIR_LEVELS = 3, /* of pieces that are counted: of further ones there is one at least */
 };
 typedef struct tw_pair {
     int loop[2];
     int64_t size;                                             /* of the dimension                   */
     int16_t passes[TW_PAIR_LONGEST + 1][TW_PAIR_LONGEST + 1]; /* by the longest tiles along each loop */
+    /* Pieces of each loop and level that are as long as the longest, of that length, at least; 0: it has no such length. */
+    uint8_t alike[2][TW_PAIR_LEVELS][TW_PAIR_LONGEST + 1];
 } tw_pair;
 
-/* Fills in the passes of loops of these extents, at most TW_PAIR_LONGEST each. */
+/* Fills in what is known of loops of these extents, at most TW_PAIR_LONGEST each. */
 void tw_pair_measure(tw_pair *pair, int64_t extent, int64_t other);
 #endif

@@ -1,6 +1,7 @@
 /* src/search/start.c - see start.h. */
 #include "search/start.h"
 
+#include "search/boxes.h"
 #include "search/joint.h"
 
 typedef struct start {
@@ -99,6 +100,7 @@ static int64_t count_largest(int64_t extent, int t, int64_t len)
 /* A tile that is one longer than whole passes stands for itself: all others may be shorter by one and leave nothing. */
 int64_t tw_fit_longest(int64_t extent, int t, int64_t len, int64_t size, int64_t spare)
 {
+    len = tw_max(len, tw_min(size, tw_cdiv(extent, (extent + spare) / size))); /* each tile takes a pass */
     int64_t over = len % size, end = len - over + size;
     if (over == 0 || (over == 1 && size - 1 <= spare)) return len;
     return tw_max(len, end - spare / count_largest(extent, t, tw_min(end, extent)));
@@ -144,18 +146,46 @@ static int64_t stride_along(const tw_space *s, int o, int l)
     return 1;
 }
 
+/* The two loops that share dimension d where boxes.h knows them, as they are in the block; false: there are no such two. */
+static bool boxes_of(const start *b, int d, tw_boxes *out)
+{
+    const tw_space *s = b->v->s;
+    int n = 0, loop[2];
+    for (unsigned rest = b->v->f->loops[d]; rest; rest &= rest - 1)
+        if (s->op->loop[__builtin_ctz(rest)].extent > 1 && n++ < 2) loop[n - 1] = __builtin_ctz(rest);
+    *out = (tw_boxes){.pair = n == 2 ? tw_space_pair(s, loop[0], loop[1], b->v->f->size[d]) : NULL};
+    if (!out->pair || (b->v->f->loops[d] & s->reductions)) return false;
+    for (int i = 0; i < 2; i++) {
+        out->extent[i] = s->op->loop[loop[i]].extent;
+        out->level[i] = b->level[loop[i]];
+        out->lo[i] = b->lo[loop[i]];
+        out->hi[i] = b->hi[loop[i]];
+    }
+    out->wide = b->wide[d];
+    out->full = b->single && !b->v->f->joined;
+    return true;
+}
+
 /* Elements that the block reads of an operand along the loops over dimension d, at least, where all of them are its own. Innermost tiles bring
  * what a stride leaves between their positions, also inside of larger ones: tiles of a x b positions are (1 + s (a - 1)) (1 + s (b - 1))
  * elements, s a b - (s - 1) or more, and there are no more tiles than passes. */
 static int64_t elements_over(const start *b, int o, int d)
 {
-    int64_t stride = INT64_MAX;
+    int64_t stride = INT64_MAX, along[2] = {1, 1};
+    int n = 0;
+    tw_boxes boxes;
     for (unsigned rest = b->v->f->loops[d]; rest; rest &= rest - 1) {
         int l = __builtin_ctz(rest);
-        if (b->v->s->op->loop[l].extent > 1) stride = tw_min(stride, stride_along(b->v->s, o, l));
+        if (b->v->s->op->loop[l].extent == 1) continue;
+        int64_t by = stride_along(b->v->s, o, l);
+        stride = tw_min(stride, by);
+        if (n++ < 2) along[n - 1] = by;
     }
     if (stride <= 1 || stride == INT64_MAX) return b->least[d];
-    return tw_max(b->least[d], tw_sat_mul(stride, b->least[d]) - tw_sat_mul(stride - 1, b->passes[d]));
+    int64_t least = tw_max(b->least[d], tw_sat_mul(stride, b->least[d]) - tw_sat_mul(stride - 1, b->passes[d]));
+    if (stride < INT32_MAX && boxes_of(b, d, &boxes))
+        least = tw_max(least, tw_boxes_elements(&boxes, b->passes[d], along));
+    return least;
 }
 
 /* Units of an operand that the block reads at least. */
@@ -461,6 +491,8 @@ static void choose_passes(start *b, int d)
     }
     int64_t size = b->v->f->size[d], lo = 1, hi = 1;
     int l = alone_over(b, d);
+    tw_boxes boxes;
+    bool shared = boxes_of(b, d, &boxes);
     bool parallel = !(b->v->f->loops[d] & b->v->s->reductions);
     for (unsigned rest = b->v->f->loops[d]; rest; rest &= rest - 1) {
         lo = tw_sat_mul(lo, b->lo[__builtin_ctz(rest)]);
@@ -469,10 +501,13 @@ static void choose_passes(start *b, int d)
     for (int64_t x = tw_cdiv(lo, size); x <= b->wide[d] && b->best > b->known; x++) {
         int64_t least = tw_max(lo, least_points(b, d, x));
         if (b->single && parallel && !b->v->f->joined) least = tw_max(least, (x - 1) * size + 1);
+        if (shared && least <= x * size) least = tw_max(least, tw_boxes_points(&boxes, x));
         if (least > x * size) continue;
         b->passes[d] = x;
         b->least[d] = least;
-        if (least > hi || (parallel && !have_room(b, d))) break;
+        bool fits = least <= hi && (!parallel || have_room(b, d));
+        if (!fits && !shared) break;
+        if (!fits) continue;
         if (l >= 0)
             choose_length(b, d, l, x);
         else
@@ -731,16 +766,19 @@ static void weigh_width(start *b)
         b->least_wide &= more[d] == 0;
     }
     if (!look_at_tiles(b)) return;
-    b->best = tw_min(b->best, with_leaving_sums(b));
-    if (b->best <= b->known) return;
     b->one_buffer = least_sums(b, more) > b->room / 2;
+    int64_t leaves = with_leaving_sums(b);
+    bool alone;
+    if (b->one_buffer && !b->mac->late) leaves = tw_max(leaves, with_passes(b, more, &alone));
+    b->best = tw_min(b->best, leaves);
+    if (b->best <= b->known) return;
     choose_blocks(b);
 }
 
 /* All numbers of passes over dimension d and those behind it, until they alone take longer than what is known of fewer. */
 static void choose_width(start *b, int d)
 {
-    enum { MOST = 1 };
+    enum { MOST = 2 };
     for (int more = 0; more <= MOST && b->best > b->known; more++) {
         for (int k = d; k < b->n_dims; k++) b->wide[k] = b->v->passes[k] + (k == d ? more : 0);
         int64_t least = with_width(b);
