@@ -1651,6 +1651,30 @@ static bool is_divided(const branch *b)
     return false;
 }
 
+/* The best mapping with residencies in other memories. Estimates take the memory whose own mover gains most, which may leave few buffers there to what
+ * passes it. */
+static tw_status run_elsewhere(branch *b)
+{
+    tw_part *home = NULL;
+    if (b->out->front.n == 0) return TW_OK;
+    tw_status status = part_of_best(b, &home);
+    for (int k = 0; home && k < tw_neighbours_stays(b->space) && status == TW_OK; k++) {
+        tw_part *part;
+        if (b->budget <= 0 || is_over(b) || is_near(b)) break;
+        status = tw_neighbours_elsewhere(b->space, home, k, &part);
+        if (!part) continue;
+        tw_part_bounds least = {0};
+        tw_part_least(b->space, part, &least);
+        tw_part_bound(b->space, b->goals, &least, part);
+        spend(b, node_work(b, part));
+        if (status == TW_OK && least.feasible && tw_front_wants(&b->out->front, &part->bound))
+            status = try_quickly(b, part);
+        free(part);
+    }
+    free(home);
+    return status;
+}
+
 /* Around the best, if it is one of these. */
 static tw_status walk_divided(branch *b)
 {
@@ -1739,6 +1763,10 @@ static tw_status run_late(branch *b)
     be_patient(b);
     bool known = b->start && !b->foreign; /* then an earlier search has made these */
     if (is_timed(b) && !known) TW_TRY(run_divided(b));
+    if (first && !known && is_divided(b) && !is_over(b) && !is_near(b)) {
+        be_patient(b);
+        TW_TRY(run_elsewhere(b));
+    }
     if (first && !known) TW_TRY(walk_divided(b));
     if (first && !is_over(b) && !is_near(b)) TW_TRY(sweep_sizes(b));
     if (b->total < NO_BUDGET) b->total = b->out->work + (!first && b->options->patience > 0 ? 0 : late);

@@ -242,3 +242,28 @@ tw_status tw_neighbours_part(const tw_space *s, const tw_part *part, int k, tw_p
     free(p);
     return status;
 }
+
+/* ---- residencies ---- */
+
+int tw_neighbours_stays(const tw_space *s) { return s->op->n_operands * s->machine->n_memories; }
+
+tw_status tw_neighbours_elsewhere(const tw_space *s, const tw_part *from, int k, tw_part **out)
+{
+    const tw_frame *f = &s->frame[from->frame];
+    size_t size = sizeof *from + (size_t)f->n_vars * sizeof *from->var;
+    int o = k / s->machine->n_memories, m = k % s->machine->n_memories, inside = m + 1;
+    *out = NULL;
+    while (inside < s->machine->n_memories && !(s->path[o] >> inside & 1)) inside++;
+    if (m == 0 || !(s->path[o] >> m & 1) || inside == s->machine->n_memories) return TW_OK;
+    if (f->grain[m] != f->grain[inside] || s->rules->nests) return TW_OK;
+    tw_part *p = malloc(size);
+    if (!p) return TW_ERR_NOMEM;
+    memcpy(p, from, size);
+    p->var[tw_var_keep(s, f, m, o)] = from->var[tw_var_keep(s, f, inside, o)];
+    p->var[tw_var_keep(s, f, inside, o)] = from->var[tw_var_keep(s, f, m, o)];
+    if (tw_part_complete(s, p) && memcmp(p->var, from->var, size - sizeof *p) != 0)
+        *out = p;
+    else
+        free(p);
+    return TW_OK;
+}

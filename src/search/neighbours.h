@@ -19,4 +19,8 @@ int tw_neighbours_count(const tw_space *space, const tw_part *part);
 int tw_neighbours_levels(const tw_space *space, const tw_part *part);
 /* The k-th, with every variable one number; NULL: there is none with that number. Its owner is who asks. */
 TW_NODISCARD tw_status tw_neighbours_part(const tw_space *space, const tw_part *part, int k, tw_part **out);
+/* The same of mappings that keep an input in one memory as this one does in the next further in or out, k below tw_neighbours_stays. A single choice
+ * less would bring it twice. */
+int tw_neighbours_stays(const tw_space *space);
+TW_NODISCARD tw_status tw_neighbours_elsewhere(const tw_space *space, const tw_part *part, int k, tw_part **out);
 #endif
