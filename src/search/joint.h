@@ -9,7 +9,10 @@
  *     leave   every sum leaves, and comes back, as often as some reduction has tiles: its mover is busy with them, and each time its
  *             tile has a buffer from the beginning of its way in to the end of its way out; there are only so many buffers. Where
  *             one mover carries both ways it serves in program order, and there a tile comes back just before its execution and goes right
- *             behind it: so the next one comes when this one has been executed and sent, and the array waits for both.
+ *             behind it: so the next one comes when this one has been executed and sent, and the array waits for both. With several
+ *             levels, or several reductions, tiles may stay together while one runs. Then a row of them comes without one going in between, and goes
+ *             likewise; but no more than have room, and before each row some tile goes right behind an execution, with nothing executed between
+ *             the two: residencies of sums follow each other whole. So the array waits once for each row.
  *
  * Where no sum leaves some loop of the output outside of X is the outermost of those that are surely cut, if there is one, for all movers alike:
  * what stays while that one runs stays while all run. 3 x 3 tiles of weights and positions: either weights come three times or positions do, not
