@@ -514,6 +514,23 @@ static int64_t first_in_line(const tw_view *v, const tw_route *way, const int64_
     return before;
 }
 
+/* Cycles behind mover e when the last thing that it carries is a tile of unfinished sums that comes back, INT64_MAX: none does. It goes on inwards, is
+ * executed, and goes all the way out. */
+static int64_t behind_return(const tw_view *v, const tw_ends *ends, int e)
+{
+    const tw_space *s = v->s;
+    const tw_route *out = &ends->way[tw_op_output(s->op)];
+    unsigned may = 0;
+    int64_t least = INT64_MAX, inwards = 0;
+    for (int t = 0; t < v->f->n_tiled; t++) may |= v->may[t];
+    for (int k = out->n - 1; k >= 0 && (may & s->reductions); k--) {
+        int back = s->back[out->memory[k]];
+        if (back == e) least = tw_min(least, inwards);
+        if (back >= 0) inwards = tw_sat_add(inwards, cost_of(v, back, 1));
+    }
+    return least == INT64_MAX ? least : tw_sat_add(least, tw_sat_add(one_exec(v), ends->drain));
+}
+
 /* Cycles of a program in which mover e carries that much. `first` is what movers carry first, of each operand. */
 static int64_t link_cycles(const tw_view *v, const tw_ends *ends, const int64_t (*first)[TW_MAX_OPERANDS],
                            const tw_traffic_bound *all, int e)
@@ -541,6 +558,7 @@ static int64_t link_cycles(const tw_view *v, const tw_ends *ends, const int64_t 
         before = tw_min(before, tw_sat_add(ends->fill, made));
         after = tw_min(after, way_in(v, output, out, 0, k, v->small_units));
     }
+    after = tw_min(after, behind_return(v, ends, e));
     if (before < INT64_MAX) before = tw_max(before, first_in_line(v, way, first, e));
     if (before == INT64_MAX || after == INT64_MAX)
         before = after = more = 0;
