@@ -692,6 +692,7 @@ tw_status tw_hints_find(const tw_plan *plan, const tw_search_options *options, c
 typedef struct capacity {
     const tw_problem *problem;
     asker asker;
+    bool proven;    /* that nothing fits: then any size that does is worth telling */
     bool unsettled; /* of some memory it stayed open whether it alone would help */
     tw_diag *diag;
 } capacity;
@@ -776,7 +777,7 @@ static bool note_one(capacity *c, int m)
     tw_status status = find_smallest(c, &m, 1, &s);
     bool helps = status == TW_OK && !c->asker.stopped && s.used[m] > c->problem->machine->memory[m].size;
     c->unsettled |= !helps && !s.exact;
-    if (helps) say_one(c, m, &s);
+    if (helps && (c->proven || s.exact)) say_one(c, m, &s);
     tw_arena_rewind(c->asker.scratch, mark);
     return helps;
 }
@@ -801,7 +802,7 @@ static void note_all(capacity *c, const int *memory, int n)
     tw_loc loc = c->problem->model->op[c->problem->op].loc;
     if (c->asker.stopped) return;
     if (status == TW_INFEASIBLE && s.exact) tw_diag_note(c->diag, loc, "memories of any size would not help");
-    if (status != TW_OK) return;
+    if (status != TW_OK || !c->proven) return;
     tw_text sizes = {0};
     list_sizes(c->problem->machine, s.used, &sizes);
     if (sizes.len && !sizes.failed)
@@ -816,11 +817,11 @@ static void note_no_time(const tw_op *op, tw_diag *diag)
     tw_diag_note(diag, op->loc, "there was no time to find out how large its memories would have to be");
 }
 
-void tw_smallest_capacity_note(const tw_problem *problem, const tw_search_options *options, tw_arena *scratch,
-                               tw_diag *diag)
+void tw_smallest_capacity_note(const tw_problem *problem, const tw_search_options *options, bool proven,
+                               tw_arena *scratch, tw_diag *diag)
 {
     static const double most_seconds = 10; /* nobody waits longer for advice */
-    capacity c = {.problem = problem, .diag = diag};
+    capacity c = {.problem = problem, .proven = proven, .diag = diag};
     const tw_machine *machine = problem->machine;
     const tw_op *op = &problem->model->op[problem->op];
     int memory[TW_MAX_MEMORIES], n = 0;

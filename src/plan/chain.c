@@ -208,6 +208,8 @@ static tw_status open_step(chain *c, int k, seam before, seam behind)
     tw_search_options options;
     tw_limits limits;
     tw_diag quiet = tw_diag_quiet(c->diag);
+    s->possible = true; /* as far as is known */
+    if (tw_deadline_is_over(c->diag->deadline)) return TW_OK;
     tw_arena_mark mark = tw_arena_save(c->scratch);
     tw_machine view = view_of(c, k, before, behind);
     tw_status status = options_of(c, k, behind, &options, &limits);
@@ -720,6 +722,17 @@ static tw_status open_steps(chain *c)
     return TW_OK;
 }
 
+/* Whether some path has no step that is proven to be impossible: then mappings that fit may be there though none was found. */
+static tw_status find_open(chain *c, bool *open)
+{
+    path p;
+    memset(c->parted, 0, (size_t)c->n * sizeof *c->parted);
+    TW_TRY(path_new(c, &p));
+    TW_TRY(shortest_path(c, BY_BOUND, ANY, &p));
+    *open = p.exists;
+    return TW_OK;
+}
+
 /* The best path and, where one of its groups had to be fitted, the best that has those apart; what is better of the two. */
 static tw_status find_best(chain *c, const tw_op_map *map, path *p, whole *w)
 {
@@ -750,7 +763,7 @@ static tw_status find_best(chain *c, const tw_op_map *map, path *p, whole *w)
 }
 
 tw_status tw_chain_find(const tw_chain *given, const tw_work *work, tw_op_map *map, tw_found *found,
-                        tw_search_record *record, bool *apart)
+                        tw_search_record *record, bool *open)
 {
     const tw_request *asked = given->asked;
     chain c = {.given = given,
@@ -768,9 +781,9 @@ tw_status tw_chain_find(const tw_chain *given, const tw_work *work, tw_op_map *m
     TW_ALLOC(c.arena, c.spent, c.n);
     TW_TRY(path_new(&c, &p));
     if (!(c.scratch = tw_arena_new())) return TW_ERR_NOMEM;
-    tw_status status = open_steps(&c);
+    tw_status status = open_steps(&c), looked;
     if (status == TW_OK) status = find_best(&c, map, &p, &w);
-    *apart = status == TW_INFEASIBLE && p.exists;
+    if (status == TW_INFEASIBLE && (looked = find_open(&c, open)) != TW_OK) status = looked;
     if (status == TW_OK) status = keep(&c, &p, &w, map, found, record);
     tw_arena_free(c.scratch);
     return status;

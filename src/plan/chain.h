@@ -27,7 +27,7 @@ typedef struct tw_chain {
 } tw_chain;
 
 /* Writes the mapping, what was found and the record of each of the chain's operators, at their places in the arrays of the model.
- * TW_INFEASIBLE, without a word, when nothing was found that fits; *apart: each operator has a mapping, only not beside the others. */
+ * TW_INFEASIBLE, without a word, when nothing was found that fits; *open: it is not proven that there is nothing. */
 TW_NODISCARD tw_status tw_chain_find(const tw_chain *chain, const tw_work *work, tw_op_map *map, tw_found *found,
-                                     tw_search_record *record, bool *apart);
+                                     tw_search_record *record, bool *open);
 #endif

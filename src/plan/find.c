@@ -79,7 +79,8 @@ static double time_of_ops(const hunt *h, int first, int n, const tw_deadline *de
     return isfinite(left) && sum > points ? left * points / sum : 0;
 }
 
-static tw_status find_op(hunt *h, int i, bool beside, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
+/* Operator i as the maps have its neighbours; `among` says what else it might be fused with. */
+static tw_status find_op(hunt *h, int i, tw_among among, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
 {
     const tw_request *asked = h->asked;
     const tw_machine *view;
@@ -92,22 +93,23 @@ static tw_status find_op(hunt *h, int i, bool beside, const tw_eval *eval, tw_ar
                               asked->options,
                               eval,
                               .start = asked->start ? &asked->start->op[i] : NULL,
-                              .beside = beside};
+                              .among = among};
     tw_status status = tw_search_op(&search, scratch, diag, &h->found[i], &h->result[i]);
     diag->deadline = all;
     h->map[i] = h->found[i].map;
     if (status != TW_INFEASIBLE || diag->muted) return status;
     if (h->found[i].nearest) explain(&search.problem, &h->map[i], scratch, diag);
-    if (asked->advisor)
-        asked->advisor->nothing_fits(&(tw_problem){asked->model, i, asked->machine}, asked->options, scratch, diag);
+    if (asked->advisor && among != TW_AMONG_WISHES)
+        asked->advisor->nothing_fits(&(tw_problem){asked->model, i, asked->machine}, asked->options,
+                                     h->result[i].proven, scratch, diag);
     return status;
 }
 
 /* The first of operators [i, i + n), a group; the others take one tile each, which proves nothing where they might take less. */
-static tw_status find_first(hunt *h, int i, int n, bool apart, const tw_eval *eval, tw_arena *scratch,
+static tw_status find_first(hunt *h, int i, int n, tw_among among, const tw_eval *eval, tw_arena *scratch,
                             tw_diag *diag)
 {
-    TW_TRY(find_op(h, i, apart, eval, scratch, diag));
+    TW_TRY(find_op(h, i, among, eval, scratch, diag));
     for (int k = i + 1; k < i + n; k++) {
         h->found[k].map = h->map[k];
         h->result[k].missing = true;
@@ -126,27 +128,60 @@ static bool is_settled(const tw_request *asked, int i, int n)
     return true;
 }
 
-/* Operators [i, i + n) that may be fused. Where nothing fits the first one, beside single tiles, says why. */
+/* Operators [i, i + n) of a chain for which nothing was found, fused only where they have to be. `open`: that is not proven, so that
+ * what is said of an operator here does not hold for others fused with it. */
+static tw_status find_apart(hunt *h, int i, int n, bool open, const tw_eval *eval, tw_arena *scratch,
+                            tw_diag *diag)
+{
+    const tw_limits *limits = h->asked->options->limits;
+    bool wishes = false;
+    for (int k = i + 1; k < i + n; k++) {
+        bool must = limits && limits->op[k].fused == 1;
+        wishes |= h->map[k].fused && !must;
+        h->map[k].fused = must;
+    }
+    for (int k = i, size; k < i + n; k += size) {
+        size = tw_group_size(h->map, i + n, k);
+        tw_among among = !open ? TW_AMONG_NONE : wishes ? TW_AMONG_WISHES : TW_AMONG_OTHERS;
+        TW_TRY(size > 1 ? find_first(h, k, size, among, eval, scratch, diag)
+                        : find_op(h, k, among, eval, scratch, diag));
+    }
+    return TW_OK;
+}
+
+/* The best of what operators [i, i + n) may be as a chain; some of the time is kept for what they are apart. */
+static tw_status search_chain(hunt *h, int i, int n, const tw_eval *eval, tw_arena *scratch, tw_diag *diag,
+                              bool *open)
+{
+    static const double share_of_chain = 0.6;
+    const tw_chain chain = {h->asked, eval, i, n};
+    const tw_deadline *all = diag->deadline;
+    tw_deadline share, most;
+    tw_deadline_init(&share, time_of_ops(h, i, n, all), all);
+    double left = tw_deadline_left(&share);
+    tw_deadline_init(&most, isfinite(left) ? share_of_chain * left : 0, &share);
+    diag->deadline = &most;
+    tw_status status =
+        tw_chain_find(&chain, &(tw_work){scratch, scratch, diag}, h->map, h->found, h->result, open);
+    diag->deadline = all;
+    return status;
+}
+
+/* Operators [i, i + n) that may be fused. Where nothing fits, those apart say why, and of what has to be fused the first one
+ * beside single tiles. */
 static tw_status find_chain(hunt *h, int i, int n, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
 {
-    const tw_chain chain = {h->asked, eval, i, n};
     const tw_model *model = h->asked->model;
     const tw_machine *machine = h->asked->machine;
-    tw_deadline share;
+    bool open = true;
     for (int k = i; k < i + n; k++) /* the search of a chain does not say why */
         if (!tw_machine_computes(machine, &model->op[k]))
             return tw_diag_error(diag, model->op[k].loc, "engine '%s' of '%s' does not compute '%s'",
                                  machine->engine[machine->compute].name, machine->name,
                                  tw_compute_name(model->op[k].compute));
-    const tw_deadline *all = diag->deadline;
-    bool apart = false;
-    if (is_settled(h->asked, i, n)) return find_first(h, i, n, false, eval, scratch, diag);
-    tw_deadline_init(&share, time_of_ops(h, i, n, all), all);
-    diag->deadline = &share;
-    tw_status status =
-        tw_chain_find(&chain, &(tw_work){scratch, scratch, diag}, h->map, h->found, h->result, &apart);
-    diag->deadline = all;
-    return status == TW_INFEASIBLE ? find_first(h, i, n, apart, eval, scratch, diag) : status;
+    if (is_settled(h->asked, i, n)) return find_first(h, i, n, TW_AMONG_NONE, eval, scratch, diag);
+    tw_status status = search_chain(h, i, n, eval, scratch, diag, &open);
+    return status == TW_INFEASIBLE ? find_apart(h, i, n, open, eval, scratch, diag) : status;
 }
 
 /* What was found for an equal operator. */
@@ -165,7 +200,7 @@ static tw_status find_ops(hunt *h, const tw_eval *eval, tw_arena *scratch, tw_di
         if (is_repeated(h, i))
             for (int k = 0; k < n; k++) repeat_op(h, i + k, h->like[i] + k);
         else
-            TW_TRY(n > 1 ? find_chain(h, i, n, eval, scratch, diag) : find_op(h, i, false, eval, scratch, diag));
+            TW_TRY(n > 1 ? find_chain(h, i, n, eval, scratch, diag) : find_op(h, i, TW_AMONG_NONE, eval, scratch, diag));
     }
     return TW_OK;
 }

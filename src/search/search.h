@@ -69,6 +69,13 @@ typedef struct tw_found {
     const tw_goal_value *front_value;
 } tw_found;
 
+/* What a search that finds nothing does not speak for. */
+typedef enum tw_among {
+    TW_AMONG_NONE,   /* nothing: what it proves is proven                                                          */
+    TW_AMONG_OTHERS, /* operators that are fused with it stand for others, which may leave more room               */
+    TW_AMONG_WISHES  /* it wished to be fused, which nobody has ruled out                                          */
+} tw_among;
+
 typedef struct tw_search { /* what is searched */
     tw_problem problem;
     const tw_search_options *options;
@@ -78,8 +85,7 @@ typedef struct tw_search { /* what is searched */
         foreign; /* `start` was found for another objective: seeds are made as if there were none. Otherwise an earlier
                      search with these options, but a smaller budget, found it, and has made them               */
     bool optional; /* if `start` takes more than the budget to simulate, nothing is looked for          */
-    bool
-        beside; /* operators that are fused with it stand for others, which may leave more room: that nothing fits proves nothing */
+    tw_among among;
 } tw_search;
 /* TW_INFEASIBLE when nothing fits. The front is made in `arena`. */
 TW_NODISCARD tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_found *found,

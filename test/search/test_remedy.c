@@ -507,7 +507,7 @@ static int check_capacity(tw_bench *b, const tw_model *model, const tw_machine *
     tw_arena *scratch = tw_arena_new();
     tw_diag diag = {0};
     int n = 0;
-    tw_smallest_capacity_note(&(tw_problem){model, 0, machine}, &options, scratch, &diag);
+    tw_smallest_capacity_note(&(tw_problem){model, 0, machine}, &options, true, scratch, &diag);
     for (int m = 1; m < machine->n_memories; m++) {
         if (machine->memory[m].size == TW_UNLIMITED) continue;
         int64_t size = noted(&diag, machine->memory[m].name);
@@ -550,7 +550,7 @@ TEST(the_smallest_capacity_fits_and_one_unit_less_does_not)
     CHECK(n_alone >= rounds / 10 && n_together >= rounds / 40);
 }
 
-static void note(tw_diag *diag, const char *workload, const char *text)
+static void note(tw_diag *diag, const char *workload, const char *text, bool proven)
 {
     tw_bench b = tw_bench_new();
     tw_model model;
@@ -558,7 +558,7 @@ static void note(tw_diag *diag, const char *workload, const char *text)
     tw_arena *scratch = tw_arena_new();
     CHECK_EQ(tw_read_model(&b, "w", workload, &model), TW_OK);
     CHECK_EQ(tw_read_machine(&b, "m", text, &machine), TW_OK);
-    tw_smallest_capacity_note(&(tw_problem){&model, 0, &machine}, &(tw_search_options){0}, scratch, diag);
+    tw_smallest_capacity_note(&(tw_problem){&model, 0, &machine}, &(tw_search_options){0}, proven, scratch, diag);
     tw_arena_free(scratch);
     tw_bench_free(&b);
 }
@@ -569,17 +569,31 @@ TEST(notes_name_the_memory_and_what_it_lacks)
     tw_diag diag = {0};
     /* One element of each operand, one byte and four of the sum; two inputs. */
     substitute(async, "size: 14", "size: 1", text, sizeof text);
-    note(&diag, "matmul:3x2x4,dtype=i8", text);
+    note(&diag, "matmul:3x2x4,dtype=i8", text, true);
     CHECK_EQ(diag.n_texts, 1);
     CHECK_STR(diag.text[0],
               "m:1:97: note: with 2 bytes 'l1' would be large enough, 1 more than it has: 'ifm' 1 x 1, 'w' 1 x 1");
     tw_diag_release(&diag);
     substitute(text, "size: 20", "size: 3", other, sizeof other);
-    note(&diag, "matmul:3x2x4,dtype=i8", other);
+    note(&diag, "matmul:3x2x4,dtype=i8", other, true);
     CHECK_EQ(diag.n_texts, 1);
     CHECK_STR(diag.text[0], "<workload>:1:1: note: no single memory is to blame; it would fit with these bytes: 2 "
                             "in 'l1' (has 1), 4 in 'acc' "
                             "(has 3)");
+    tw_diag_release(&diag);
+}
+
+TEST(where_nothing_is_proven_only_what_proves_it_is_told)
+{
+    char text[2048], other[2048];
+    tw_diag diag = {0};
+    substitute(async, "size: 14", "size: 1", text, sizeof text);
+    note(&diag, "matmul:3x2x4,dtype=i8", text, false);
+    CHECK_EQ(diag.n_texts, 1); /* no mapping needs less */
+    tw_diag_release(&diag);
+    substitute(text, "size: 20", "size: 3", other, sizeof other);
+    note(&diag, "matmul:3x2x4,dtype=i8", other, false);
+    CHECK_EQ(diag.n_texts, 0);
     tw_diag_release(&diag);
 }
 
