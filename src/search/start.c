@@ -11,6 +11,7 @@ typedef struct start {
     int n_dims;
     int64_t known;               /* a bound that is to be raised                              */
     int64_t best;                /* least of the blocks that were weighed                     */
+    int64_t looks;               /* blocks that were weighed                                  */
     int memory;                  /* innermost one of the output                               */
     int64_t room;                /* in it, for sums                                           */
     bool one_buffer;             /* two tiles have no room in it                              */
@@ -384,9 +385,13 @@ static int64_t stepping(const start *b, int64_t passes, int64_t started, int64_t
     return least;
 }
 
+/* One that is weighed when there were many already leaves it at what is known: huge loops have blocks for seconds. */
 static void weigh(start *b)
 {
+    enum { MOST = 1 << 14 };
     const tw_space *s = b->v->s;
+    if (b->looks++ >= MOST) b->best = tw_min(b->best, b->known);
+    if (b->best <= b->known) return;
     int output = tw_op_output(s->op);
     bool cut = !b->single || (b->v->surely[b->v->f->n_tiled - 1] & s->reductions);
     int64_t all = b->beside, block = 1, sums = 1;
