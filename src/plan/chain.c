@@ -381,14 +381,13 @@ static tw_status walk(chain *c, const path *p, bool *done)
     return TW_OK;
 }
 
-/* The best path of those whose seams are allowed, all of its steps known. When time is up, one whose steps are known already is
- * enough. */
+/* The best path of those whose seams are allowed, all of its steps known. When time is up it has only steps that are known
+ * already. */
 static tw_status choose(chain *c, unsigned which, path *out)
 {
     for (bool done = false; !done;) {
         tw_arena_mark mark = tw_arena_save(c->scratch);
         TW_TRY(shortest_path(c, c->stopped ? BY_KNOWN : BY_VALUE, which, out));
-        if (!out->exists && c->stopped) TW_TRY(shortest_path(c, BY_VALUE, which, out));
         tw_arena_rewind(c->scratch, mark);
         if (!out->exists) return TW_OK;
         TW_TRY(walk(c, out, &done));

@@ -277,6 +277,15 @@ static int64_t most_of_run(const task *t)
     return tw_min(tw_max(b->candidate_work, tries), b->one_run) - t->work;
 }
 
+/* The same of a first mapping: what fits into the time that is left, or a little more where that is short. */
+static int64_t most_of_first(const branch *b)
+{
+    static const double per_second = 5e6;
+    double left = tw_deadline_left(b->last);
+    int64_t most = isfinite(left) ? tw_clamp((int64_t)fmin(left * per_second, 1e12), MUST_WORK, MUST_END) : MUST_END;
+    return tw_min(b->must_left, most);
+}
+
 static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_map *map, tw_outcome *out,
                            bool *unfinished, int64_t *short_by)
 {
@@ -284,8 +293,7 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
     const tw_space *s = t->all->space;
     int64_t most = most_of_run(t);
     tw_meter meter = {.limit = tw_min(t->most - t->work, most), .stopped = task_stopped, .user = t};
-    if (t->must)
-        meter.limit = tw_min(t->all->must_left, isfinite(tw_deadline_left(t->all->last)) ? MUST_WORK : MUST_END);
+    if (t->must) meter.limit = most_of_first(t->all);
     *unfinished = meter.limit <= 0;
     if (*unfinished) return TW_OK;
     t->meter = &meter;
@@ -295,6 +303,7 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
     t->longest = tw_max(t->longest, meter.done);
     if (t->must) t->all->must_left -= meter.done;
     *unfinished = meter.unfinished;
+    t->must = t->must && !(meter.unfinished && isfinite(tw_deadline_left(t->all->last))); /* there is time for one */
     t->n_points += machine == s->machine; /* others are relaxations */
     t->work += meter.done + RUN_WORK;
     return status;
@@ -813,6 +822,7 @@ static tw_status run_seed(branch *b, int frame, const tw_part *start, int64_t lo
 {
     task *t = &b->task[0];
     TW_TRY(begin_task(b, t, 0, 0));
+    t->must = b->desperate && b->out->front.n == 0;
     tw_judge judge = judge_of(t, task_ignored);
     return end_climb(b, t, tw_seed_frame(&(tw_climb){b->space, b->goals, &judge, &t->at, looks}, frame, start));
 }
