@@ -2,6 +2,7 @@
  * whether all that others read is made. */
 #include "program/nestbuild.h"
 
+#include "core/deadline.h"
 #include "mapping/groups.h"
 #include "mapping/taken.h"
 #include "model/pieces.h"
@@ -407,6 +408,8 @@ static tw_status check_loads(const tw_nest_builder *b)
 
 tw_status tw_nest_measure(tw_nest_builder *b, tw_arena *scratch)
 {
+    enum { STEP_WORK = 1000 }; /* nanoseconds or more, for each operator */
+    tw_pulse pulse = {.deadline = b->diag->deadline};
     tw_nest_walk w;
     TW_TRY(open_marks(b, scratch));
     TW_TRY(tw_nest_walk_init(&w, b->nest, scratch));
@@ -415,6 +418,9 @@ tw_status tw_nest_measure(tw_nest_builder *b, tw_arena *scratch)
         TW_TRY(measure_step(b, &w));
         mark_made(b, &w);
         see_reads(b, &w);
+        if (tw_pulse_is_over(&pulse, STEP_WORK * b->nest->n_ops))
+            return tw_diag_stopped(b->diag, b->nest->map->loc, "the walk over all steps of group '%s'",
+                                   b->nest->map->name);
     }
     TW_TRY(check_loads(b));
     return check_missing(b);
