@@ -1887,11 +1887,13 @@ static int64_t longest_run(const tw_deadline *deadline)
 }
 
 /* What is only counted is simulated for the plan alone, which takes a second for so many instructions where they repeat
- * themselves little. Without a time limit a plan may take some seconds to show, unless a proof is asked for, whatever it takes. */
+ * themselves little; a third of the time that is left is for that. Without a time limit a plan may take some seconds to show, unless a
+ * proof is asked for, whatever it takes. */
 static int64_t longest_shown(const tw_deadline *deadline, bool prove)
 {
-    static const double per_second = 5e7, some_seconds = 6;
-    double left = tw_deadline_left(deadline), most = (isinf(left) && !prove ? some_seconds : left) * per_second;
+    static const double per_second = 5e7, some_seconds = 6, share = 1. / 3;
+    double left = tw_deadline_left(deadline), seconds = isfinite(left) ? left * share : prove ? left : some_seconds;
+    double most = seconds * per_second;
     return most < 9e18 ? (int64_t)most : INT64_MAX;
 }
 
