@@ -463,7 +463,7 @@ static int draw_fenced(net_session *s, const char *path, net_printer how, output
     return code == FENCE_BROKEN ? EXIT_FAULT : code;
 }
 
-/* Pictures that a library draws are drawn behind a fence. */
+/* Pictures that a library draws are drawn behind a fence. The mapping is the result, and soon written: there is always time for it. */
 static int write_file(net_session *s, int i)
 {
     const char *name = files[i].name;
@@ -472,7 +472,7 @@ static int write_file(net_session *s, int i)
     tw_status status = TW_OK;
     int code = EXIT_DONE;
     if (files[i].of_several && s->n_plans < 2) return leave_out(s, i);
-    if (tw_context_is_over(s->ctx)) return leave_out_late(s, i);
+    if (tw_context_is_over(s->ctx) && print != print_mapping_file) return leave_out_late(s, i);
     if (!output_file_open(&file, s->options->folder, name)) return cannot_write(s->options->folder, name);
     busy *b = busy_begin(s->options->quiet, "writing %s/%s", s->options->folder, name);
     if (print == draw_png)

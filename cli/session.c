@@ -232,12 +232,12 @@ static int leave_out(session *s, const char *name)
     return EXIT_DONE;
 }
 
-/* A file is replaced only by a complete one. */
+/* A file is replaced only by a complete one. The mapping is the result, and soon written: there is always time for it. */
 static int write_file(session *s, const char *name, printer print)
 {
     output_file file;
     const char *folder = s->options->folder;
-    if (tw_context_is_over(s->ctx)) return leave_out(s, name);
+    if (tw_context_is_over(s->ctx) && print != print_mapping_file) return leave_out(s, name);
     if (!output_file_open(&file, folder, name)) return cannot_write(folder, name);
     busy *b = busy_begin(s->options->quiet, "writing %s/%s", folder, name);
     tw_status status = print(s, file.stream);

@@ -12,6 +12,7 @@
 #include "write/json.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- reading ---- */
@@ -267,6 +268,20 @@ static tw_status put_mappings(tw_context *ctx, const tw_rival *rival, const tw_r
     return TW_OK;
 }
 
+/* One layer, in its share of the time that is left. */
+static tw_status search_in_share(tw_context *ctx, const tw_rival *rival, int layer,
+                                 const tw_rival_search_options *options, const tw_rival_found **out)
+{
+    const tw_deadline *all = ctx->diag.deadline;
+    tw_deadline share;
+    double left = tw_deadline_left(all);
+    tw_deadline_init(&share, isfinite(left) ? left / (rival->n_layers - layer) : 0, all);
+    ctx->diag.deadline = &share;
+    tw_status status = tw_rival_search(ctx, rival, layer, options, out);
+    ctx->diag.deadline = all;
+    return status;
+}
+
 tw_status tw_rival_search_all(tw_context *ctx, const tw_rival *rival, const tw_rival_search_options *options,
                               const tw_rival_found **out, const tw_rival **mapped)
 {
@@ -275,7 +290,7 @@ tw_status tw_rival_search_all(tw_context *ctx, const tw_rival *rival, const tw_r
         if (like < i)
             TW_TRY(repeat_found(ctx, rival, i, out[like], &out[i]));
         else
-            TW_TRY(tw_rival_search(ctx, rival, i, options, &out[i]));
+            TW_TRY(search_in_share(ctx, rival, i, options, &out[i]));
     }
     return put_mappings(ctx, rival, out, mapped);
 }

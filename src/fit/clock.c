@@ -58,6 +58,11 @@ void tw_clock_free(tw_clock *c)
     free(c);
 }
 
+void tw_clock_go_on(tw_clock *c)
+{
+    for (int i = 0; i < c->n_workers; i++) c->worker[i].diag.deadline = NULL;
+}
+
 static void *work(void *user)
 {
     worker *w = user;

@@ -24,6 +24,8 @@ typedef struct tw_clock tw_clock;
 /* NULL when out of memory. Runs end with TW_STOPPED when the deadline, which may be NULL, is over. */
 tw_clock *tw_clock_new(int n_threads, tw_time_fn time, const tw_deadline *deadline);
 void tw_clock_free(tw_clock *clock);
+/* From now on runs come to their end: a few that time was kept for. */
+void tw_clock_go_on(tw_clock *clock);
 /* cycles[i] of sample pick[i], 0: does not fit; `pick` NULL: of sample i. A status other than these two is that of
  * the first sample that has one. */
 TW_NODISCARD tw_status tw_clock_run(tw_clock *clock, const tw_machine *machine, const tw_fit_sample *sample,

@@ -443,18 +443,28 @@ static void begin_with(climber *k, const tw_zz_nest *nest)
     polish(k);
 }
 
+/* The tool's best orders; when time is up, those of the ones that were tried. *over: it was. */
+static tw_status find_starts(climber *k, tw_diag *diag, tw_zz_starts *out, bool *over)
+{
+    tw_diag quiet = tw_diag_quiet(diag);
+    tw_status status = tw_zz_orders(k->goal, k->c, &quiet, out);
+    *over = status == TW_STOPPED;
+    return status == TW_OK || *over ? TW_OK : tw_zz_orders(k->goal, k->c, diag, out);
+}
+
 /* From the tool's best orders uphill, then from disturbed ones. *bound rises to what is found where everything was tried. */
 static tw_status run(climber *k, double *least, tw_diag *diag)
 {
     double bound = *least;
     tw_zz_starts starts = {.most = TW_ZZ_STARTS};
-    TW_TRY(tw_zz_orders(k->goal, k->c, diag, &starts));
+    bool over;
+    TW_TRY(find_starts(k, diag, &starts, &over));
     k->counted = starts.counted;
     k->budget += starts.counted;
     for (int i = 0; i < starts.n; i++) (void)figure_of(k, &starts.nest[i]);
     if (!starts.fixed) begin_with(k, k->frugal);
     if (starts.n == 0) begin_anywhere(k);
-    if (!starts.fixed && is_reached(k, bound)) return TW_OK;
+    if (over || (!starts.fixed && is_reached(k, bound))) return TW_OK;
     if (starts.fixed || exhaust(k)) {
         *least = k->record.value;
         return TW_OK;
