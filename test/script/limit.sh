@@ -45,6 +45,23 @@ ops:
   - {name: three, op: matmul, shape: [512, 512, 508]}
 YAML
 limited 0.6 "0 1" plan three.yaml -m kpu "${one[@]}"
+# One bound of huge loops takes seconds if nothing ends it.
+limited 0.6 "0 1" plan matmul:100000x100000x100000 -m kpu "${one[@]}"
+# Programs that are longer than what such a limit is for: the first mapping is simulated all the same, and written.
+limited 0.3 0 plan matmul:8192x8192x8192 -m snitch "${one[@]}" -o first
+[ -f first/mapping.yaml ] || fail "the mapping is left out"
+# A wish to be fused: what one operator cannot be beside the other is not what it cannot be.
+cat >wish.yaml <<'YAML'
+workload: wish
+ops:
+  - {name: a, op: conv, shape: [16, 28, 28], out: 32, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, accumulator: i32, output: ya}
+  - {name: b, op: conv, shape: [32, 28, 28], out: 32, kernel: 1, dtype: i8, out_dtype: i8, accumulator: i32, inputs: {ifm: ya}, fused: true}
+YAML
+for limit in 0.05 0.3; do limited $limit 0 plan wish.yaml -m simple3 "${one[@]}" -o wish; done
+[ -f wish/mapping.yaml ] || fail "the mapping is left out"
+# What was not shown not to fit needs no larger memory.
+limited 0.3 1 plan matmul:200x200x200 -m kpu --exhaustive "${one[@]}"
+lacks err.txt "would fit with"; lacks err.txt "would be large enough"
 # Fronts; the search for a lowering, which is one for each family.
 limited 0.6 "0 1" plan conv:64x56x56,out=64,kernel=3,pad=1 -m kpu --objective=latency,energy --pareto "${one[@]}"
 # What is found by counting is simulated for the plan: 254 million instructions would take as long again as the search.
@@ -77,6 +94,9 @@ fused=$source/examples/13-fused-convolutions
 limited 0.6 "0 1" plan "$fused"/workload.yaml -m "$fused"/machine.yaml "${one[@]}" --prove --explain
 limited 0.6 "0 1" eval "$fused"/workload.yaml -m "$fused"/machine.yaml --mapping "$fused"/mapping.yaml --explain
 limited 0.6 "0 1" verify "$source"/test/networks/blaze.onnx -m kpu --threads=1
+
+# Groups whose programs have many steps, each of which is looked at before anything is simulated.
+[ -z "${TW_SHARED:-}" ] || limited 2 0 plan "$TW_SHARED"/data/zigzag/workload/alexnet.onnx -m simple3 "${one[@]}" -o long
 
 # By Timeloop's rules: more ways over the fan-outs, and past the memories, than there is room for.
 cat >arch.yaml <<'YAML'
@@ -113,6 +133,12 @@ ERT:
 YAML
 sed 's/K: 8, C: 4, P: 12/K: 96, C: 64, P: 60/' "$source"/test/rivals/timeloop/problem.yaml >problem.yaml
 limited 0.6 "0" plan problem.yaml -m arch.yaml -m energy.yaml --threads=1 --no-cache -q -o timeloop
+
+# By ZigZag's rules: layers whose orders there is no time to try have the best of those that were.
+zz=$source/test/rivals/zigzag
+sed 's/\[1, 6, 8, 6, 5, 3, 3\]/[1, 60, 60, 30, 30, 3, 3]/; s/\[16, 12, 8\]/[160, 120, 84]/; s/\[1, 8, 10\]/[1, 84, 100]/' "$zz"/layers.yaml >layers.yaml
+limited 0.1 0 plan layers.yaml -m "$zz"/array.yaml --mapping="$zz"/mapping.yaml --prove "${one[@]}" -o zigzag
+[ -f zigzag/mapping.yaml ] || fail "the mapping is left out"
 
 # A mapping whose program is long: nothing is told rather than something wrong.
 cat >long.yaml <<'YAML'
