@@ -35,6 +35,6 @@ bool tw_remedy_is_before(const tw_remedy *a, const tw_remedy *b);
  * makes it fit. Where none can, the sizes that do together, the innermost as small as possible. Searches as the options
  * say; a muted diag is spared that. Where it is not `proven` that nothing fits only what proves it is told: a least size of a memory that is above
  * what it has. */
-void tw_smallest_capacity_note(const tw_problem *problem, const tw_search_options *options, bool proven, tw_arena *scratch,
-                               tw_diag *diag);
+void tw_smallest_capacity_note(const tw_problem *problem, const tw_search_options *options, bool proven,
+                               tw_arena *scratch, tw_diag *diag);
 #endif

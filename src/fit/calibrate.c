@@ -249,7 +249,8 @@ static tw_status run(walk *w)
     TW_TRY(collect_rows(w));
     TW_TRY(look_first(w));
     TW_TRY(fit(w));
-    tw_clock_go_on(w->clock); /* the fit ends some runs before the time does, and is not given up for what a busy host takes longer */
+    tw_clock_go_on(
+        w->clock); /* the fit ends some runs before the time does, and is not given up for what a busy host takes longer */
     TW_TRY(predict_rows(w));
     TW_TRY(describe_parameters(w));
     TW_TRY(describe_errors(w));

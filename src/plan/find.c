@@ -130,8 +130,7 @@ static bool is_settled(const tw_request *asked, int i, int n)
 
 /* Operators [i, i + n) of a chain for which nothing was found, fused only where they have to be. `open`: that is not proven, so that
  * what is said of an operator here does not hold for others fused with it. */
-static tw_status find_apart(hunt *h, int i, int n, bool open, const tw_eval *eval, tw_arena *scratch,
-                            tw_diag *diag)
+static tw_status find_apart(hunt *h, int i, int n, bool open, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
 {
     const tw_limits *limits = h->asked->options->limits;
     bool wishes = false;
@@ -161,8 +160,7 @@ static tw_status search_chain(hunt *h, int i, int n, const tw_eval *eval, tw_are
     double left = tw_deadline_left(&share);
     tw_deadline_init(&most, isfinite(left) ? share_of_chain * left : 0, &share);
     diag->deadline = &most;
-    tw_status status =
-        tw_chain_find(&chain, &(tw_work){scratch, scratch, diag}, h->map, h->found, h->result, open);
+    tw_status status = tw_chain_find(&chain, &(tw_work){scratch, scratch, diag}, h->map, h->found, h->result, open);
     diag->deadline = all;
     return status;
 }
@@ -200,7 +198,8 @@ static tw_status find_ops(hunt *h, const tw_eval *eval, tw_arena *scratch, tw_di
         if (is_repeated(h, i))
             for (int k = 0; k < n; k++) repeat_op(h, i + k, h->like[i] + k);
         else
-            TW_TRY(n > 1 ? find_chain(h, i, n, eval, scratch, diag) : find_op(h, i, TW_AMONG_NONE, eval, scratch, diag));
+            TW_TRY(n > 1 ? find_chain(h, i, n, eval, scratch, diag)
+                         : find_op(h, i, TW_AMONG_NONE, eval, scratch, diag));
     }
     return TW_OK;
 }

@@ -282,7 +282,8 @@ static int64_t most_of_first(const branch *b)
 {
     static const double per_second = 5e6;
     double left = tw_deadline_left(b->last);
-    int64_t most = isfinite(left) ? tw_clamp((int64_t)fmin(left * per_second, 1e12), MUST_WORK, MUST_END) : MUST_END;
+    int64_t most =
+        isfinite(left) ? tw_clamp((int64_t)fmin(left * per_second, 1e12), MUST_WORK, MUST_END) : MUST_END;
     return tw_min(b->must_left, most);
 }
 
@@ -303,8 +304,9 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
     t->longest = tw_max(t->longest, meter.done);
     if (t->must) t->all->must_left -= meter.done;
     *unfinished = meter.unfinished;
-    t->must = t->must && !(meter.unfinished && isfinite(tw_deadline_left(t->all->last))); /* there is time for one */
-    t->n_points += machine == s->machine; /* others are relaxations */
+    t->must =
+        t->must && !(meter.unfinished && isfinite(tw_deadline_left(t->all->last))); /* there is time for one */
+    t->n_points += machine == s->machine;                                           /* others are relaxations */
     t->work += meter.done + RUN_WORK;
     return status;
 }

@@ -133,10 +133,11 @@ static tw_status refuse(const tw_space *s, const tw_search *search, const tw_hun
     found->nearest = hunt->has_nearest;
     found->map = hunt->nearest;
     if (!hunt->any_open && search->among == TW_AMONG_WISHES)
-        return tw_diag_infeasible(diag, s->op->loc,
-                                  "no mapping of '%s' in the space '%s' that fits machine '%s' was found, not proven: "
-                                  "there is none by itself, but the search ended before all that is fused was ruled out",
-                                  s->op->name, tw_space_word(options->space), s->machine->name);
+        return tw_diag_infeasible(
+            diag, s->op->loc,
+            "no mapping of '%s' in the space '%s' that fits machine '%s' was found, not proven: "
+            "there is none by itself, but the search ended before all that is fused was ruled out",
+            s->op->name, tw_space_word(options->space), s->machine->name);
     if (!hunt->any_open && search->among == TW_AMONG_OTHERS)
         return tw_diag_infeasible(diag, s->op->loc,
                                   "no mapping of '%s' in the space '%s' that fits machine '%s' beside what is "

@@ -71,9 +71,9 @@ typedef struct tw_found {
 
 /* What a search that finds nothing does not speak for. */
 typedef enum tw_among {
-    TW_AMONG_NONE,   /* nothing: what it proves is proven                                                          */
+    TW_AMONG_NONE, /* nothing: what it proves is proven                                                          */
     TW_AMONG_OTHERS, /* operators that are fused with it stand for others, which may leave more room               */
-    TW_AMONG_WISHES  /* it wished to be fused, which nobody has ruled out                                          */
+    TW_AMONG_WISHES /* it wished to be fused, which nobody has ruled out                                          */
 } tw_among;
 
 typedef struct tw_search { /* what is searched */
