@@ -109,9 +109,10 @@ static void add_apart(const tw_view *v, int m, int o, tw_load l, tw_traffic_boun
 {
     int e = v->s->mover[m][o];
     const tw_engine *engine = &v->s->machine->engine[e];
-    bool even, first = all->apart[e] == 0;
+    bool even, first = !all->asked[e];
     int64_t cycles, n = tw_min(full_tiles(v, m, o, &even), l.transfers), units = v->lo_units[v->f->grain[m]][o];
     int64_t each = tw_busy_of(engine, 1, units);
+    all->asked[e] = true;
     if (engine->joins || tw_cost_grain(&engine->cost, &cycles) == 0) return; /* others round up in other ways */
     int64_t rest = tw_max(0, l.units - tw_sat_mul(n, units));
     int64_t full = tw_sat_add(tw_sat_mul(each, n), tw_busy_of(engine, l.transfers - n, rest));

@@ -19,6 +19,36 @@ for option in --objective=LIST --pareto "--space=all|windows|whole|notes" --mapp
     says out.txt "$option"
 done
 
+# ---- an input of which nothing is moved in small tiles ----
+# With kx cut every tile lies in padding; whole, one has an element. That an engine was asked about such an operand before the others is no reason to
+# take all of its tiles for those of the next one: 78 cycles were called the least, and the front lost its first point.
+cat >hollow.yaml <<'Y'
+workload: w
+ops:
+  - name: op
+    compute: multiply-add
+    loops: {ox: 1, kx: 2}
+    reduce: [kx]
+    reads: {ifm: {dtype: i32, at: [1*ox + 2*kx - 1], shape: [1]}, w: {dtype: i8, at: [kx]}}
+    writes: {ofm: {at: [ox]}}
+Y
+cat >steps.yaml <<'Y'
+machine: m
+unit: byte
+timing: async
+reuse: declared
+memories:
+  - {name: dram, size: unlimited, holds: [inputs, output]}
+  - {name: l3, size: 25, holds: [inputs, output], energy: 155 pJ}
+engines:
+  - {name: mac, computes: [multiply-add], on: l3, cost: {constant: 18, busy: 5}}
+  - {name: in01, between: [dram, l3], carries: in, cost: {latency: 20, per_cycle: 3}}
+  - {name: out01, between: [dram, l3], carries: out, count: 2, cost: {constant: 13, busy: 13}}
+Y
+expect 0 plan hollow.yaml -m steps.yaml --objective=latency,energy --pareto --max-buffers=1 --no-cache -o hollow
+says out.txt "      1      74  1.55 nJ  whole"
+says out.txt "      2      78   930 pJ  l3 kx 1"
+
 # ---- usage, word by word ----
 # refused TEXT ARGS...: a usage error with exactly this text.
 refused() {
