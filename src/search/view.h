@@ -61,7 +61,7 @@ typedef struct tw_traffic_bound {
     /* Where all tiles that the engine carries are as large as each other, each operand's: no units cost less than those of `tile` units at
      * `tile_busy` cycles; 0: not so. */
     int64_t tile[TW_MAX_ENGINES], tile_busy[TW_MAX_ENGINES];
-    bool asked[TW_MAX_ENGINES]; /* about the tiles of some operand */
+    bool asked[TW_MAX_ENGINES];     /* about the tiles of some operand */
     int64_t shaped[TW_MAX_ENGINES]; /* busy cycles by the shapes of tiles, over all orders and residencies */
 } tw_traffic_bound;
 
