@@ -1751,19 +1751,41 @@ static tw_status sweep_sizes(branch *b)
     return status;
 }
 
-/* Frames with loops that may be divided: what an estimate finds there, then parts by their bounds for a while. Their bounds are often far from
- * what is found, so that others are searched before, to an end of their own. */
+/* Parts of these frames by their bounds until the budget ends. Where much of it is left, some of it goes around the best, as in the frames before. */
+static tw_status run_late_parts(branch *b, bool walks)
+{
+    const int64_t after = b->out->work + WALKS_AFTER;
+    while (b->budget > 0 && !is_over(b) && !is_near(b)) {
+        tw_status status = fill_round(b);
+        share_budget(b);
+        if (b->n_tasks == 0) return status;
+        if (b->n_tasks > 1 && b->n_threads == 0) start_threads(b);
+        if (status == TW_OK) run_round(b);
+        TW_TRY(merge_round(b, status));
+        bound_memory(b);
+        if (is_stuck(b)) return TW_OK;
+        if (walks && b->out->work >= after) {
+            walks = false;
+            TW_TRY(run_walks(b));
+        }
+    }
+    if (is_over(b) || is_near(b)) return end_early(b);
+    b->out->ending = TW_END_BUDGET;
+    return TW_OK;
+}
+
+/* Frames with loops that may be divided: what an estimate finds there, then parts by their bounds. These are often far from what is found, so that
+ * others are searched before, to an end of their own; but what those leave of the budget is for these, except where somebody is in a hurry. */
 static tw_status run_late(branch *b)
 {
     for (tw_part *p; (p = tw_heap_pop(&b->late));)
         if (!tw_heap_push(&b->heap, p)) return TW_ERR_NOMEM;
     if (atomic_load(&b->stop) != 0) return TW_OK;
     /* Later objectives are about mappings like those that were found; what is small is looked at whatever these are. */
-    const bool first = b->goals->n_limits == 0;
-    int64_t most =
-        b->options->patience > 0 ? DIVIDED_WORK / 2 : DIVIDED_WORK; /* less where somebody is in a hurry */
-    int64_t late = first ? LATE_WORK : TIES_WORK;
-    if (b->options->budget > 0 && b->options->patience == 0) {
+    const bool first = b->goals->n_limits == 0, hurried = b->options->patience > 0;
+    const int64_t left = first && !hurried ? b->total : 0;
+    int64_t most = hurried ? DIVIDED_WORK / 2 : DIVIDED_WORK, late = first ? LATE_WORK : TIES_WORK;
+    if (b->options->budget > 0 && !hurried) {
         most = tw_min(most, b->options->budget / LATE_SHARE);
         late = tw_min(late, b->options->budget / LATE_SHARE);
     }
@@ -1781,21 +1803,9 @@ static tw_status run_late(branch *b)
     }
     if (first && !known) TW_TRY(walk_divided(b));
     if (first && !is_over(b) && !is_near(b)) TW_TRY(sweep_sizes(b));
-    if (b->total < NO_BUDGET) b->total = b->out->work + (!first && b->options->patience > 0 ? 0 : late);
+    if (b->total < NO_BUDGET) b->total = tw_max(left, b->out->work + (!first && hurried ? 0 : late));
     be_patient(b);
-    while (b->budget > 0 && !is_over(b) && !is_near(b)) {
-        tw_status status = fill_round(b);
-        share_budget(b);
-        if (b->n_tasks == 0) return status;
-        if (b->n_tasks > 1 && b->n_threads == 0) start_threads(b);
-        if (status == TW_OK) run_round(b);
-        TW_TRY(merge_round(b, status));
-        bound_memory(b);
-        if (is_stuck(b)) return TW_OK;
-    }
-    if (is_over(b) || is_near(b)) return end_early(b);
-    b->out->ending = TW_END_BUDGET;
-    return TW_OK;
+    return run_late_parts(b, first && !hurried);
 }
 
 static tw_status run_rounds(branch *b)
