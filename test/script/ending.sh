@@ -30,6 +30,20 @@ if grep -q '"ending": "budget"' out.txt; then
     at_least work 15000000
     tr -s ' \n' ' ' <open/report.txt >flat.txt; says flat.txt "after about 2 s of work"
 fi
+# Estimates know the sizes that an engine takes where it takes no whole windows.
+cat >sizes.yaml <<'END'
+machine: sizes
+unit: byte
+timing: async
+memories:
+  - {name: dram, size: unlimited}
+  - {name: l1, size: 4 KiB}
+engines:
+  - {name: dma, between: [dram, l1], carries: both, prefetch: all, cost: {latency: 10, per_cycle: 8}}
+  - {name: pe, computes: multiply-add, memory: l1, tile_sizes: {oc: [16, 32], oy: [3], ox: [4, 20], ky: [1], ic: [8]}, cost: {array: [8, 8]}}
+END
+expect 0 plan conv:24x20x20,out=20,kernel=3,pad=1,dtype=i8 -m sizes.yaml --objective=latency --budget=300000 "${quick[@]}" --json -o sized
+at_most cycles 36000
 # Small problems are proven.
 for small in "matmul:24x20x36 -m tick-10k" "matmul:128x128x512 -m tick-three-level" "matmul:400x161x600 -m snitch" \
     "matmul:1000x900x700 -m tick-three-level" "conv:64x56x56,out=64,kernel=3,pad=1 -m snitch"; do
