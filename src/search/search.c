@@ -966,6 +966,14 @@ static tw_status run_stages_of(staged *c, tw_arena *arena, tw_diag *diag)
     return c->hunt.front.n > 0 ? run_stages(c, diag) : TW_OK;
 }
 
+/* What an operator needs by any measure: whatever is asked for, searches beside and behind it ask for time and energy, and of a list the first stage is
+ * that of its first objective alone. Where somebody is in a hurry only what is asked for is measured. */
+static tw_status measure_space(tw_space *s, const tw_search_options *options, tw_arena *arena)
+{
+    if (options->patience == 0) s->wants |= TW_WANTS_TIME | TW_WANTS_ENERGY;
+    return tw_space_measure(s, arena);
+}
+
 tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_found *found,
                        tw_search_record *result)
 {
@@ -974,7 +982,7 @@ tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, 
     *found = (tw_found){0};
     TW_TRY(tw_goals_of(options, search->problem.machine, diag, &c.asked));
     TW_TRY(tw_space_of(&search->problem, options, arena, diag, &c.space));
-    TW_TRY(tw_space_measure(&c.space, arena));
+    TW_TRY(measure_space(&c.space, options, arena));
     tw_status status = run_stages_of(&c, arena, diag);
     bool none = status == TW_OK && c.hunt.front.n == 0 && !c.hunt.any_open;
     if (none && options->space == TW_SPACE_WINDOWS) { /* no whole window fits */
