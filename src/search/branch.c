@@ -951,6 +951,63 @@ static bool is_seen(const branch *b, int frame)
     return false;
 }
 
+/* The smallest tiles of a frame that the machine takes, but that loops of `whole` are not cut, with the choices that suit them. */
+static tw_status run_smallest(branch *b, int frame, unsigned whole)
+{
+    enum { LOOKS = 60 };
+    bool empty;
+    task *t = &b->task[0];
+    tw_part *part = tw_part_of_frame(b->space, frame, &empty);
+    if (!part) return TW_ERR_NOMEM;
+    for (int i = 0; i < b->space->frame[frame].n_tiled && !empty; i++)
+        for (int l = 0; l < b->space->op->n_loops; l++) {
+            tw_range *size = &part->var[tw_var_size(b->space, i, l)];
+            if (whole >> l & 1)
+                size->lo = size->hi;
+            else
+                size->hi = size->lo;
+        }
+    tw_status status = empty ? TW_OK : begin_task(b, t, 0, 0);
+    if (status == TW_OK && !empty) {
+        t->most = tw_min(t->most, SHORTLIST_WORK);
+        tw_judge judge = judge_of(t, task_ignored);
+        status = end_climb(b, t, tw_seed_choices(&(tw_climb){b->space, b->goals, &judge, &t->at, LOOKS}, part));
+    }
+    free(part);
+    return status;
+}
+
+/* The same with every choice of so many loops. */
+static tw_status run_smallest_of(branch *b, int frame, int n_whole)
+{
+    const tw_op *op = b->space->op;
+    for (unsigned whole = 0; whole < 1u << op->n_loops; whole++) {
+        bool again = __builtin_popcount(whole) != n_whole || is_over(b) || b->budget <= 0;
+        for (int l = 0; l < op->n_loops; l++) again |= (whole >> l & 1) && op->loop[l].extent == 1;
+        if (!again) TW_TRY(run_smallest(b, frame, whole));
+    }
+    return TW_OK;
+}
+
+/* Where little memory is asked for: nothing needs less than the smallest tiles. They make the longest programs, so loops are cut one by one: what needs no
+ * less than what was found is left out. */
+static tw_status run_peak(branch *b)
+{
+    enum { MOST_LOOPS = 7, MOST_FRAMES = 4 };
+    const int n_loops = b->space->op->n_loops;
+    const bool counts = b->options->exhaustive || b->out->front.counts || b->goals->pareto;
+    int n = 0;
+    if (b->goals->goal[0].measure != TW_PEAK || counts || b->space->rules->nests) return TW_OK;
+    aim(b);
+    for (int tiled = 1; tiled < TW_MAX_MEMORIES; tiled++)
+        for (int i = 0; i < b->space->n_frames && n < MOST_FRAMES; i++) {
+            if (b->space->frame[i].n_tiled != tiled || is_seen(b, i)) continue;
+            n++;
+            for (int k = n_loops <= MOST_LOOPS ? n_loops : 0; k >= 0; k--) TW_TRY(run_smallest_of(b, i, k));
+        }
+    return TW_OK;
+}
+
 /* The end of a descent, with orders and residencies that are then improved one by one. */
 static tw_status end_descent(branch *b, const tw_part *sized)
 {
@@ -1815,6 +1872,7 @@ static tw_status run_rounds(branch *b)
     if (!begins && b->optional) return TW_OK;
     bool known = b->out->front.n > 0 && !b->foreign; /* then an earlier search has made these */
     if (!known && !b->space->reductions) TW_TRY(run_first(b, true));
+    if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_peak(b));
     if (!known && is_timed(b) && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
     if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_descents(b));
     if (!known && !is_timed(b) && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));

@@ -44,6 +44,10 @@ engines:
 END
 expect 0 plan conv:24x20x20,out=20,kernel=3,pad=1,dtype=i8 -m sizes.yaml --objective=latency --budget=300000 "${quick[@]}" --json -o sized
 at_most cycles 36000
+# Little memory is found where tiles lie in padding, too: the smallest tiles are tried at once, and counted.
+peak=(conv:16x7x7,out=16,kernel=3,pad=1,dtype=i8 "${quick[@]}" --budget=50000 --json -o peak)
+expect 0 plan "${peak[@]}" -m "$source"/examples/machines/tpu-like.yaml --objective=peak:sram; says out.txt '"value": 6'
+expect 0 plan "${peak[@]}" -m kpu --objective=peak:l1; says out.txt '"value": 2'
 # Small problems are proven.
 for small in "matmul:24x20x36 -m tick-10k" "matmul:128x128x512 -m tick-three-level" "matmul:400x161x600 -m snitch" \
     "matmul:1000x900x700 -m tick-three-level" "conv:64x56x56,out=64,kernel=3,pad=1 -m snitch"; do
