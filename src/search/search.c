@@ -321,8 +321,7 @@ static tw_status search_beside(staged *c, const tw_goals *goals, const tw_diag *
     tw_search_options options = *c->search->options;
     const tw_op_map start = *out;
     const bool begins = !is_long(c, out, work_of_others(c) / SHORT_SHARE);
-    const tw_search search = {c->search->problem,     &options, c->search->eval,
-                              begins ? &start : NULL, begins,   begins};
+    const tw_search search = {c->search->problem, &options, c->search->eval, begins ? &start : NULL, begins, true};
     tw_outcome outcome;
     bool known;
     tw_hunt hunt;
