@@ -951,6 +951,63 @@ static bool is_seen(const branch *b, int frame)
     return false;
 }
 
+/* The smallest tiles of a frame that the machine takes, but that loops of `whole` are not cut, with the choices that suit them. */
+static tw_status run_smallest(branch *b, int frame, unsigned whole)
+{
+    enum { LOOKS = 60 };
+    bool empty;
+    task *t = &b->task[0];
+    tw_part *part = tw_part_of_frame(b->space, frame, &empty);
+    if (!part) return TW_ERR_NOMEM;
+    for (int i = 0; i < b->space->frame[frame].n_tiled && !empty; i++)
+        for (int l = 0; l < b->space->op->n_loops; l++) {
+            tw_range *size = &part->var[tw_var_size(b->space, i, l)];
+            if (whole >> l & 1)
+                size->lo = size->hi;
+            else
+                size->hi = size->lo;
+        }
+    tw_status status = empty ? TW_OK : begin_task(b, t, 0, 0);
+    if (status == TW_OK && !empty) {
+        t->most = tw_min(t->most, SHORTLIST_WORK);
+        tw_judge judge = judge_of(t, task_ignored);
+        status = end_climb(b, t, tw_seed_choices(&(tw_climb){b->space, b->goals, &judge, &t->at, LOOKS}, part));
+    }
+    free(part);
+    return status;
+}
+
+/* The same with every choice of so many loops. */
+static tw_status run_smallest_of(branch *b, int frame, int n_whole)
+{
+    const tw_op *op = b->space->op;
+    for (unsigned whole = 0; whole < 1u << op->n_loops; whole++) {
+        bool again = __builtin_popcount(whole) != n_whole || is_over(b) || b->budget <= 0;
+        for (int l = 0; l < op->n_loops; l++) again |= (whole >> l & 1) && op->loop[l].extent == 1;
+        if (!again) TW_TRY(run_smallest(b, frame, whole));
+    }
+    return TW_OK;
+}
+
+/* Where little memory is asked for: nothing needs less than the smallest tiles. They make the longest programs, so loops are cut one by one: what needs no
+ * less than what was found is left out. */
+static tw_status run_peak(branch *b)
+{
+    enum { MOST_LOOPS = 7, MOST_FRAMES = 4 };
+    const int n_loops = b->space->op->n_loops;
+    const bool counts = b->options->exhaustive || b->out->front.counts || b->goals->pareto;
+    int n = 0;
+    if (b->goals->goal[0].measure != TW_PEAK || counts || b->space->rules->nests) return TW_OK;
+    aim(b);
+    for (int tiled = 1; tiled < TW_MAX_MEMORIES; tiled++)
+        for (int i = 0; i < b->space->n_frames && n < MOST_FRAMES; i++) {
+            if (b->space->frame[i].n_tiled != tiled || is_seen(b, i)) continue;
+            n++;
+            for (int k = n_loops <= MOST_LOOPS ? n_loops : 0; k >= 0; k--) TW_TRY(run_smallest_of(b, i, k));
+        }
+    return TW_OK;
+}
+
 /* The end of a descent, with orders and residencies that are then improved one by one. */
 static tw_status end_descent(branch *b, const tw_part *sized)
 {
@@ -1751,19 +1808,41 @@ static tw_status sweep_sizes(branch *b)
     return status;
 }
 
-/* Frames with loops that may be divided: what an estimate finds there, then parts by their bounds for a while. Their bounds are often far from
- * what is found, so that others are searched before, to an end of their own. */
+/* Parts of these frames by their bounds until the budget ends. Where much of it is left, some of it goes around the best, as in the frames before. */
+static tw_status run_late_parts(branch *b, bool walks)
+{
+    const int64_t after = b->out->work + WALKS_AFTER;
+    while (b->budget > 0 && !is_over(b) && !is_near(b)) {
+        tw_status status = fill_round(b);
+        share_budget(b);
+        if (b->n_tasks == 0) return status;
+        if (b->n_tasks > 1 && b->n_threads == 0) start_threads(b);
+        if (status == TW_OK) run_round(b);
+        TW_TRY(merge_round(b, status));
+        bound_memory(b);
+        if (is_stuck(b)) return TW_OK;
+        if (walks && b->out->work >= after) {
+            walks = false;
+            TW_TRY(run_walks(b));
+        }
+    }
+    if (is_over(b) || is_near(b)) return end_early(b);
+    b->out->ending = TW_END_BUDGET;
+    return TW_OK;
+}
+
+/* Frames with loops that may be divided: what an estimate finds there, then parts by their bounds. These are often far from what is found, so that
+ * others are searched before, to an end of their own; but what those leave of the budget is for these, except where somebody is in a hurry. */
 static tw_status run_late(branch *b)
 {
     for (tw_part *p; (p = tw_heap_pop(&b->late));)
         if (!tw_heap_push(&b->heap, p)) return TW_ERR_NOMEM;
     if (atomic_load(&b->stop) != 0) return TW_OK;
     /* Later objectives are about mappings like those that were found; what is small is looked at whatever these are. */
-    const bool first = b->goals->n_limits == 0;
-    int64_t most =
-        b->options->patience > 0 ? DIVIDED_WORK / 2 : DIVIDED_WORK; /* less where somebody is in a hurry */
-    int64_t late = first ? LATE_WORK : TIES_WORK;
-    if (b->options->budget > 0 && b->options->patience == 0) {
+    const bool first = b->goals->n_limits == 0, hurried = b->options->patience > 0;
+    const int64_t left = first && !hurried ? b->total : 0;
+    int64_t most = hurried ? DIVIDED_WORK / 2 : DIVIDED_WORK, late = first ? LATE_WORK : TIES_WORK;
+    if (b->options->budget > 0 && !hurried) {
         most = tw_min(most, b->options->budget / LATE_SHARE);
         late = tw_min(late, b->options->budget / LATE_SHARE);
     }
@@ -1781,21 +1860,9 @@ static tw_status run_late(branch *b)
     }
     if (first && !known) TW_TRY(walk_divided(b));
     if (first && !is_over(b) && !is_near(b)) TW_TRY(sweep_sizes(b));
-    if (b->total < NO_BUDGET) b->total = b->out->work + (!first && b->options->patience > 0 ? 0 : late);
+    if (b->total < NO_BUDGET) b->total = tw_max(left, b->out->work + (!first && hurried ? 0 : late));
     be_patient(b);
-    while (b->budget > 0 && !is_over(b) && !is_near(b)) {
-        tw_status status = fill_round(b);
-        share_budget(b);
-        if (b->n_tasks == 0) return status;
-        if (b->n_tasks > 1 && b->n_threads == 0) start_threads(b);
-        if (status == TW_OK) run_round(b);
-        TW_TRY(merge_round(b, status));
-        bound_memory(b);
-        if (is_stuck(b)) return TW_OK;
-    }
-    if (is_over(b) || is_near(b)) return end_early(b);
-    b->out->ending = TW_END_BUDGET;
-    return TW_OK;
+    return run_late_parts(b, first && !hurried);
 }
 
 static tw_status run_rounds(branch *b)
@@ -1805,6 +1872,7 @@ static tw_status run_rounds(branch *b)
     if (!begins && b->optional) return TW_OK;
     bool known = b->out->front.n > 0 && !b->foreign; /* then an earlier search has made these */
     if (!known && !b->space->reductions) TW_TRY(run_first(b, true));
+    if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_peak(b));
     if (!known && is_timed(b) && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
     if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_descents(b));
     if (!known && !is_timed(b) && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));

@@ -635,6 +635,19 @@ static bool has_needed(const credits *c, span *r)
     return true;
 }
 
+/* Whether nothing has to be simulated to know what the goals ask for. Where tiles may lie in padding r becomes as many buffers as surely do; what room they
+ * take is then known where fewer are not possible. */
+static bool is_counted(const credits *c, span *r)
+{
+    span enough = *r;
+    if (c->timed || !c->counts) return false;
+    if (c->outline.exact) return true;
+    if (!has_needed(c, &enough)) return false;
+    if (c->placed && memcmp(enough.lo, r->lo, (size_t)c->n_pools * sizeof r->lo[0]) != 0) return false;
+    *r = enough;
+    return true;
+}
+
 static tw_status search_credits(tw_leaf *leaf)
 {
     credits c = {.leaf = leaf};
@@ -650,7 +663,7 @@ static tw_status search_credits(tw_leaf *leaf)
     find_pools(&c);
     if (leaf->exhaustive) return try_all(&c, count, 0);
     if (!first_span(&c, &r) || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
-    leaf->counted = !c.timed && c.counts && (c.outline.exact || (!c.placed && has_needed(&c, &r)));
+    leaf->counted = is_counted(&c, &r);
     if (leaf->counted &&
         !leaf->judge->affords(leaf->judge->user, tw_outline_instructions(&c.outline, leaf->space->machine))) {
         leaf->judge->left(leaf->judge->user, &leaf->part->bound);

@@ -23,6 +23,7 @@ typedef struct finding {
 typedef struct staged {
     const tw_search *search;
     tw_space space;
+    tw_space_name smaller; /* see smaller_of */
     tw_goals asked, stage; /* all; and those of the stage that was last */
     tw_hunt hunt;          /* of all stages together; its front is that of the last */
     int n_found;           /* objectives whose stage was run */
@@ -177,13 +178,25 @@ static tw_space_name smaller_of(const tw_space *s, const tw_search_options *opti
     return all && tw_op_windows(s->op) ? TW_SPACE_WINDOWS : TW_SPACE_ALL;
 }
 
-static bool has_default_budget(const tw_search_options *options) { return options->budget <= 0 && !options->prove; }
-
-/* The budget of the space itself: as with time, some is kept for the smaller one. */
-static int64_t work_of_space(const tw_space *s, const tw_search_options *options)
+/* Work that a search may take, whoever said so; INT64_MAX: whatever a proof takes. */
+static int64_t budget_of(const tw_search_options *options)
 {
-    bool keeps = smaller_of(s, options) != TW_SPACE_ALL && has_default_budget(options);
-    return keeps ? TW_DEFAULT_BUDGET / 4 * 3 : options->budget;
+    return options->budget > 0 ? options->budget : options->prove ? INT64_MAX : TW_DEFAULT_BUDGET;
+}
+
+/* The budget of the smaller space that comes behind this one, which, as with time, is kept for it; 0: what the options say. There is none, or it has
+ * as much again: less than the default is soon over. */
+static int64_t work_of_smaller(tw_space_name smaller, const tw_search_options *options)
+{
+    int64_t budget = budget_of(options);
+    bool kept = smaller != TW_SPACE_ALL && budget >= TW_DEFAULT_BUDGET && budget < INT64_MAX;
+    return kept ? budget / 4 : 0;
+}
+
+static int64_t work_of_space(tw_space_name smaller, const tw_search_options *options)
+{
+    int64_t kept = work_of_smaller(smaller, options);
+    return kept > 0 ? budget_of(options) - kept : options->budget;
 }
 
 /* What the other search did. */
@@ -196,8 +209,8 @@ static void add_hunt(tw_hunt *to, const tw_hunt *from)
 }
 
 /* A search that gave up must not be worse than one over a smaller space. */
-static tw_status ask_smaller(const tw_search *search, const tw_space *s, const tw_goals *goals, tw_arena *arena,
-                             tw_diag *diag, tw_hunt *hunt)
+static tw_status ask_smaller(const tw_search *search, const tw_space *s, tw_space_name smaller,
+                             const tw_goals *goals, tw_arena *arena, tw_diag *diag, tw_hunt *hunt)
 {
     const tw_search_options *options = search->options;
     tw_search_options less = *options;
@@ -206,11 +219,11 @@ static tw_status ask_smaller(const tw_search *search, const tw_space *s, const t
     tw_hunt other;
     bool stopped = hunt->ending == TW_END_STOPPED;
     bool ended = !hunt->any_open || (stopped && hunt->front.n > 0) || hunt->ending == TW_END_GAP;
-    less.space = smaller_of(s, options);
-    if (ended || less.space == TW_SPACE_ALL) return TW_OK;
+    less.space = smaller;
+    if (ended || smaller == TW_SPACE_ALL) return TW_OK;
     if (less.space == TW_SPACE_NOTES && options->mode == TW_MODE_DEFAULT) less.mode = TW_MODE_ANY;
     less.max_execs = less.max_outer = less.max_inner = 0;
-    if (has_default_budget(options)) less.budget = TW_DEFAULT_BUDGET - work_of_space(s, options);
+    if (work_of_smaller(less.space, options) > 0) less.budget = work_of_smaller(less.space, options);
     TW_TRY(tw_space_of(&search->problem, &less, arena, diag, &family));
     tw_space_aim(&family, goals);
     TW_TRY(tw_space_measure(&family, arena));
@@ -308,8 +321,7 @@ static tw_status search_beside(staged *c, const tw_goals *goals, const tw_diag *
     tw_search_options options = *c->search->options;
     const tw_op_map start = *out;
     const bool begins = !is_long(c, out, work_of_others(c) / SHORT_SHARE);
-    const tw_search search = {c->search->problem,     &options, c->search->eval,
-                              begins ? &start : NULL, begins,   begins};
+    const tw_search search = {c->search->problem, &options, c->search->eval, begins ? &start : NULL, begins, true};
     tw_outcome outcome;
     bool known;
     tw_hunt hunt;
@@ -557,7 +569,7 @@ static double time_of_space(const staged *c, const tw_diag *diag)
     static const double share = 0.75, alone = 0.9, first = 0.6;
     double left = tw_deadline_left(diag->deadline);
     if (isinf(left)) return 0;
-    if (smaller_of(&c->space, c->search->options) != TW_SPACE_ALL) left *= share;
+    if (c->smaller != TW_SPACE_ALL) left *= share;
     if (work_of_corners(c) > 0) return left * first;
     return c->single ? left : left * (c->asked.n > 1 ? first : alone);
 }
@@ -656,7 +668,7 @@ static tw_search_options stage_options(const staged *c, int64_t budget)
         options.budget = tw_min(budget, options.budget > 0 ? options.budget : budget);
     else if (options.patience > 0)
         options.patience /= share;
-    else if (has_default_budget(&options))
+    else if (options.budget <= 0 && !options.prove)
         options.patience =
             tw_clamp(instructions_of(c, &c->hunt.front.best[0].map, &exact) * programs, patience, most);
     if (options.progress) options.progress = pass_on;
@@ -890,59 +902,6 @@ static tw_goals first_goals(const staged *c)
     return goals;
 }
 
-/* All stages, or the first one if that finds nothing. */
-static tw_status run_stages_of(staged *c, tw_arena *arena, tw_diag *diag)
-{
-    tw_deadline most;
-    c->single = is_single(c);
-    c->stage = first_goals(c);
-    tw_space_aim(&c->space, &c->stage);
-    tw_deadline_init(&most, time_of_space(c, diag), diag->deadline);
-    tw_search_options share = *c->search->options;
-    tw_search first = *c->search;
-    share.budget = work_of_space(&c->space, c->search->options);
-    int64_t beside = work_of_all_others(c) + (c->search->options->prove ? 0 : work_of_corners(c));
-    if (beside > 0) share.budget = (share.budget > 0 ? share.budget : TW_DEFAULT_BUDGET) - beside;
-    first.options = &share;
-    aside others = {.of = c, .diag = diag};
-    if (begins_beside(c)) TW_TRY(begin_beside(&others));
-    if (others.any) first.start = &others.best, first.foreign = true;
-    TW_TRY(tw_branch(&first, &c->space, &c->stage, &most, &c->hunt));
-    add_hunt(&c->hunt, &others.spent);
-    TW_TRY(ask_smaller(c->search, &c->space, &c->stage, arena, diag, &c->hunt));
-    TW_TRY(ask_others(c, diag));
-    TW_TRY(ask_corners(c, diag));
-    return c->hunt.front.n > 0 ? run_stages(c, diag) : TW_OK;
-}
-
-tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_found *found,
-                       tw_search_record *result)
-{
-    const tw_search_options *options = search->options;
-    staged c = {.search = search};
-    *found = (tw_found){0};
-    TW_TRY(tw_goals_of(options, search->problem.machine, diag, &c.asked));
-    TW_TRY(tw_space_of(&search->problem, options, arena, diag, &c.space));
-    TW_TRY(tw_space_measure(&c.space, arena));
-    tw_status status = run_stages_of(&c, arena, diag);
-    bool none = status == TW_OK && c.hunt.front.n == 0 && !c.hunt.any_open;
-    if (none && options->space == TW_SPACE_WINDOWS) { /* no whole window fits */
-        tw_search_options all = *options;
-        tw_search other = *search;
-        all.space = TW_SPACE_ALL;
-        other.options = &all;
-        tw_front_release(&c.hunt.front);
-        return tw_search_op(&other, arena, diag, found, result);
-    }
-    if (status == TW_OK) {
-        describe(&c, result);
-        status =
-            c.hunt.front.n > 0 ? keep_found(&c.hunt, arena, found) : refuse(&c.space, search, &c.hunt, diag, found);
-    }
-    tw_front_release(&c.hunt.front);
-    return status;
-}
-
 /* The least bound of all frames. */
 static tw_status least_of_frames(const tw_space *s, const tw_goals *goals, bool *any, tw_goal_value *out)
 {
@@ -961,6 +920,85 @@ static tw_status least_of_frames(const tw_space *s, const tw_goals *goals, bool 
         free(part);
     }
     return TW_OK;
+}
+
+/* Nothing is kept for a smaller space in which nothing fits: whole windows may have no room, or sizes that the engine does not take. */
+static tw_status choose_smaller(staged *c, tw_arena *arena, tw_diag *diag)
+{
+    tw_search_options less = *c->search->options;
+    tw_space family;
+    tw_goal_value least;
+    bool any = true;
+    c->smaller = less.space = smaller_of(&c->space, c->search->options);
+    if (less.space != TW_SPACE_WINDOWS) return TW_OK;
+    TW_TRY(tw_space_of(&c->search->problem, &less, arena, diag, &family));
+    tw_space_aim(&family, &c->stage);
+    TW_TRY(tw_space_measure(&family, arena));
+    TW_TRY(least_of_frames(&family, &c->stage, &any, &least));
+    if (!any) c->smaller = TW_SPACE_ALL;
+    return TW_OK;
+}
+
+/* All stages, or the first one if that finds nothing. */
+static tw_status run_stages_of(staged *c, tw_arena *arena, tw_diag *diag)
+{
+    tw_deadline most;
+    c->single = is_single(c);
+    c->stage = first_goals(c);
+    tw_space_aim(&c->space, &c->stage);
+    TW_TRY(choose_smaller(c, arena, diag));
+    tw_deadline_init(&most, time_of_space(c, diag), diag->deadline);
+    tw_search_options share = *c->search->options;
+    tw_search first = *c->search;
+    share.budget = work_of_space(c->smaller, c->search->options);
+    int64_t beside = work_of_all_others(c) + (c->search->options->prove ? 0 : work_of_corners(c));
+    if (beside > 0) share.budget = (share.budget > 0 ? share.budget : TW_DEFAULT_BUDGET) - beside;
+    first.options = &share;
+    aside others = {.of = c, .diag = diag};
+    if (begins_beside(c)) TW_TRY(begin_beside(&others));
+    if (others.any) first.start = &others.best, first.foreign = true;
+    TW_TRY(tw_branch(&first, &c->space, &c->stage, &most, &c->hunt));
+    add_hunt(&c->hunt, &others.spent);
+    TW_TRY(ask_smaller(c->search, &c->space, c->smaller, &c->stage, arena, diag, &c->hunt));
+    TW_TRY(ask_others(c, diag));
+    TW_TRY(ask_corners(c, diag));
+    return c->hunt.front.n > 0 ? run_stages(c, diag) : TW_OK;
+}
+
+/* What an operator needs by any measure: whatever is asked for, searches beside and behind it ask for time and energy, and of a list the first stage is
+ * that of its first objective alone. Where somebody is in a hurry only what is asked for is measured. */
+static tw_status measure_space(tw_space *s, const tw_search_options *options, tw_arena *arena)
+{
+    if (options->patience == 0) s->wants |= TW_WANTS_TIME | TW_WANTS_ENERGY;
+    return tw_space_measure(s, arena);
+}
+
+tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_found *found,
+                       tw_search_record *result)
+{
+    const tw_search_options *options = search->options;
+    staged c = {.search = search};
+    *found = (tw_found){0};
+    TW_TRY(tw_goals_of(options, search->problem.machine, diag, &c.asked));
+    TW_TRY(tw_space_of(&search->problem, options, arena, diag, &c.space));
+    TW_TRY(measure_space(&c.space, options, arena));
+    tw_status status = run_stages_of(&c, arena, diag);
+    bool none = status == TW_OK && c.hunt.front.n == 0 && !c.hunt.any_open;
+    if (none && options->space == TW_SPACE_WINDOWS) { /* no whole window fits */
+        tw_search_options all = *options;
+        tw_search other = *search;
+        all.space = TW_SPACE_ALL;
+        other.options = &all;
+        tw_front_release(&c.hunt.front);
+        return tw_search_op(&other, arena, diag, found, result);
+    }
+    if (status == TW_OK) {
+        describe(&c, result);
+        status =
+            c.hunt.front.n > 0 ? keep_found(&c.hunt, arena, found) : refuse(&c.space, search, &c.hunt, diag, found);
+    }
+    tw_front_release(&c.hunt.front);
+    return status;
 }
 
 tw_status tw_search_floor(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_goal_value *out)

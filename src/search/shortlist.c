@@ -99,14 +99,20 @@ static int64_t beside(const nest_search *c, int l)
     return points;
 }
 
+/* Whether the machine takes tiles of this size. */
+static bool is_taken(const nest_search *c, int t, int l, int64_t size)
+{
+    return tw_space_size_near(c->s, c->f, t, l, size) == size;
+}
+
 /* Only the innermost level decides about passes: a quarter too many at most, or so many that movers still take longer. */
 static bool is_allowed(const nest_search *c, int t, int l, int64_t size)
 {
     const tw_level_limits *limits = &c->s->limits.level[c->f->memory[t] - 1];
     bool inner = t == c->f->n_tiled - 1;
     int64_t extent = c->s->op->loop[l].extent, rows = inner ? rows_of(c, l) : 1, with = inner ? beside(c, l) : 1;
-    if (tw_space_size_near(c->s, c->f, t, l, size) != size) return false;
-    if ((c->windows >> l & 1) && !(c->small >> t & 1)) return size == extent;
+    if (!is_taken(c, t, l, size)) return false;
+    if ((c->windows >> l & 1) && !(c->small >> t & 1) && is_taken(c, t, l, extent)) return size == extent;
     if (size < extent && extent / tw_cdiv(extent, size) < tw_max(c->s->min_tile, limits->min_tile)) return false;
     return (double)passes_of(extent, size, with, rows) <=
            c->slack * (double)tw_cdiv(tw_sat_mul(extent, with), rows);
@@ -216,7 +222,7 @@ static int64_t taken_above(const nest_search *c, int t, int l, int64_t size)
 }
 
 /* First those that divide, then those that waste no pass, then others, if there is room. */
-static void list_sizes(nest_search *c, int t, int l)
+static void list_good(nest_search *c, int t, int l)
 {
     int64_t extent = c->s->op->loop[l].extent;
     list_laid(c, t, l);
@@ -230,6 +236,17 @@ static void list_sizes(nest_search *c, int t, int l)
         before = (double)size;
         add_size(c, t, l, size);
     }
+}
+
+/* Where the machine takes none of these, others, whatever passes they waste. */
+static void list_sizes(nest_search *c, int t, int l)
+{
+    const double slack = c->slack;
+    list_good(c, t, l);
+    if (c->n_sizes[t][l] > 0) return;
+    c->slack = INFINITY;
+    list_good(c, t, l);
+    c->slack = slack;
 }
 
 /* ---- the weight of a nest ---- */

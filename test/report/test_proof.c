@@ -134,14 +134,18 @@ TEST(an_end_that_nobody_asked_for_says_how_to_go_on)
 {
     static const struct {
         tw_ending ending;
+        int64_t work;
         const char *text;
-    } row[] = {{TW_END_GAP, "not proven: gap 0.7%; ended within 1% (--prove goes on)\n"},
-               {TW_END_BUDGET, "not proven: gap 0.7%; ended after about 2 s of work (--prove goes on)\n"}};
+    } row[] = {{TW_END_GAP, 1000, "not proven: gap 0.7%; ended within 1% (--prove goes on)\n"},
+               {TW_END_BUDGET, 20000000, "not proven: gap 0.7%; ended after about 2 s of work (--prove goes on)\n"},
+               {TW_END_BUDGET, 2000000,
+                "not proven: gap 0.7%; ended when nothing better came for a while (--prove goes on)\n"}};
     for (size_t i = 0; i < TW_COUNT(row); i++) {
         tw_search_record r = proven();
         r.proven = false;
         r.gap = 0.0065;
         r.ending = row[i].ending;
+        r.work = row[i].work;
         r.by_default = true;
         char *lines = search_lines(&r, &(tw_print_options){.columns = 120});
         CHECK(strstr(lines, row[i].text) != NULL);

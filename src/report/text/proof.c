@@ -83,15 +83,19 @@ static void describe_values(const tw_machine *machine, const tw_search_record *r
     for (int i = 0; i < r->n_objectives; i++) describe_value(machine, r, i, out);
 }
 
+/* A stage behind the first waits for its next gain; a search that ends so has taken less than this. */
 static const char *ending_text(const tw_search_record *r)
 {
+    static const int64_t some_work = 10000000;
     static const char *const text[] = {[TW_END_DONE] = "",
                                        [TW_END_BUDGET] = "; out of budget",
                                        [TW_END_TIME] = "; out of time",
                                        [TW_END_STOPPED] = "; interrupted",
                                        [TW_END_MEMORY] = "; out of memory",
                                        [TW_END_GAP] = ", as asked"};
-    if (r->by_default && r->ending == TW_END_BUDGET) return "; ended after about 2 s of work (--prove goes on)";
+    if (r->by_default && r->ending == TW_END_BUDGET)
+        return r->work < some_work ? "; ended when nothing better came for a while (--prove goes on)"
+                                   : "; ended after about 2 s of work (--prove goes on)";
     if (r->by_default && r->ending == TW_END_GAP) return "; ended within 1% (--prove goes on)";
     return text[r->ending];
 }
