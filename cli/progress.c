@@ -2,11 +2,10 @@
  *
  * The line is erased with blanks, so that it needs no terminal that understands more than a carriage return. */
 #include "progress.h"
+#include "interrupt.h"
 #include "terminal.h"
 #include "visible.h"
 
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,30 +13,6 @@
 static const double first_shown = 0.5; /* seconds: what is faster needs no comfort */
 static const double pause_between = 0.1;
 enum { LINE_BYTES = 512 };
-
-/* ---- Ctrl-C ---- */
-
-/* The search's threads get the signal too: a plain sig_atomic_t would be a race. */
-static volatile atomic_bool stopped;
-static tw_context *volatile working; /* whose work a signal ends */
-static struct sigaction before;
-
-static void stop(int signal)
-{
-    (void)signal;
-    stopped = true;
-    if (working) tw_context_interrupt(working);
-}
-
-bool progress_was_stopped(void) { return stopped; }
-
-/* Whoever started us with the signal ignored (nohup, a script's background) wants it ignored. */
-static void watch_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-    sigemptyset(&action.sa_mask);
-    if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(SIGINT, &action, NULL);
-}
 
 /* ---- the line ---- */
 
@@ -81,11 +56,9 @@ static void draw(progress *p, const char *line)
 
 /* ---- the interface ---- */
 
-void progress_begin(progress *p, tw_context *ctx, const tw_model *model, bool quiet)
+void progress_begin(progress *p, const tw_model *model, bool quiet)
 {
     *p = (progress){.model = model, .shown = !quiet && isatty(STDERR_FILENO)};
-    working = ctx;
-    watch_interrupts();
 }
 
 bool progress_show(void *user, const tw_progress *now)
@@ -98,7 +71,7 @@ bool progress_show(void *user, const tw_progress *now)
         fclose(out);
         draw(p, line);
     }
-    return !stopped;
+    return !interrupt_came();
 }
 
 bool progress_say(progress *p, double seconds, const char *line)
@@ -107,12 +80,10 @@ bool progress_say(progress *p, double seconds, const char *line)
         draw(p, line);
         p->last = seconds;
     }
-    return !stopped;
+    return !interrupt_came();
 }
 
 void progress_end(progress *p)
 {
     if (p->width > 0) draw(p, "");
-    sigaction(SIGINT, &before, NULL);
-    working = NULL;
 }

@@ -1,6 +1,7 @@
 /* cli/rivals.c - see rivals.h. The workload, the machine's files and the mapping are one set of files, whichever says what. */
 #include "rivals.h"
 #include "finish.h"
+#include "interrupt.h"
 #include "limit.h"
 #include "output.h"
 #include "rivals_all.h"
@@ -29,6 +30,8 @@ typedef struct run {
     output_batch files;
     int layer;
 } run;
+
+static void enter(run *r, limit_stage stage) { limit_enter(r->ctx, r->options->search.time_limit, stage); }
 
 enum { FILES = 4 * CLI_MAX_FILES };
 typedef struct file_list {
@@ -93,6 +96,13 @@ static tw_status print_accounts(run *r, const tw_account *const *account, int n,
     return status;
 }
 
+/* What was found until Ctrl-C came is printed as a whole. */
+static void end_work(run *r)
+{
+    if (!r->options->quiet) interrupt_say("mapping");
+    enter(r, LIMIT_REPORT);
+}
+
 /* The layers one after the other, of which nothing overlaps. */
 typedef struct totals {
     int n_layers, n_different;
@@ -131,6 +141,7 @@ static tw_status eval_layers(run *r, FILE *out)
         status = tw_rival_count(r->ctx, r->rival, i, rules_of(r), &account[i]);
         if (status == TW_OK) add_to(&sum, r, i, account[i]);
     }
+    enter(r, LIMIT_REPORT);
     if (status == TW_OK) status = print_accounts(r, account, n, out);
     if (status == TW_OK) print_totals(r, &sum, out);
     free(account);
@@ -210,6 +221,7 @@ static tw_status plan_layers(run *r, FILE *out)
     how.max_nodes = r->options->search.budget;
     tw_status status = tw_rival_search_all(r->ctx, r->rival, &how, found, &mapped);
     bool all = r->options->rules == RULES_ALL;
+    if (status == TW_OK && !all) end_work(r);
     if (status == TW_OK) status = all ? show_all(r, mapped, out) : print_plans(r, found, out);
     if (status == TW_OK) status = write_mapping(r, mapped);
     free(found);
@@ -226,6 +238,7 @@ static tw_status show_cores(run *r, bool searches, FILE *out)
     how.measure = measure_of(r);
     how.max_nodes = r->options->search.budget;
     tw_status status = tw_rival_table(r->ctx, r->rival, searches ? &how : NULL, &table);
+    if (status == TW_OK) end_work(r);
     if (status != TW_OK || r->options->quiet) return status;
     return (r->options->json ? tw_core_table_print_json : tw_core_table_print_text)(r->ctx, table, out);
 }
@@ -248,6 +261,7 @@ static tw_status plan_ours(run *r, bool searches)
     const tw_mapping *mapping;
     tw_status status = tw_model_open(r->ctx, o->workload, &model);
     if (status == TW_OK) status = tw_machine_open(r->ctx, o->machine, &machine);
+    enter(r, LIMIT_WORK);
     if (status == TW_OK && searches) return tw_plan_search(r->ctx, model, machine, &o->search, &r->plan);
     if (status == TW_OK) status = tw_mapping_open(r->ctx, model, machine, o->mapping, &mapping);
     return status == TW_OK ? tw_plan_eval(r->ctx, model, machine, mapping, &r->plan) : status;
@@ -263,6 +277,7 @@ static int walk(run *r, bool searches)
 {
     bool ours = is_ours(r->options);
     tw_status status = !r->ctx ? TW_ERR_NOMEM : ours ? open_ours(r, searches) : open_files(r);
+    if (r->ctx) enter(r, LIMIT_WORK);
     int code = status_exit(r->ctx, status); /* prints what the files give reason to remark */
     if (status != TW_OK) return code;
     FILE *out = output_open();
@@ -279,9 +294,10 @@ static int walk(run *r, bool searches)
 int rivals_run(const cli_options *options, bool searches)
 {
     run r = {.options = options, .ctx = tw_context_new()};
-    if (r.ctx) limit_apply(r.ctx, options->search.time_limit);
+    if (r.ctx) enter(&r, LIMIT_OPEN);
     int code = walk(&r, searches);
     output_batch_drop(&r.files);
+    interrupt_enter(INTERRUPT_WRITING, NULL);
     tw_context_free(r.ctx);
     return code;
 }

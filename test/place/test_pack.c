@@ -12,7 +12,7 @@ static tw_pack_result solve(const tw_pack_item *item, int n, int64_t capacity, b
     tw_pack_result r;
     int bad;
     CHECK(tw_pack_check(item, n, &bad) == NULL);
-    CHECK_EQ(tw_pack_solve(item, n, &options, arena, &r), TW_OK);
+    CHECK_EQ(tw_pack_solve(item, n, &options, NULL, arena, &r), TW_OK);
     if (r.verdict == TW_PACK_FITS) {
         const char *fault = pack_check(item, n, r.offset, r.height);
         if (fault) print_error("%s\n", fault);
@@ -232,7 +232,7 @@ TEST(many_buffers_are_placed_without_a_search)
     }
     tw_pack_options options = {.capacity = TW_UNLIMITED, .minimize = true};
     tw_pack_result r;
-    CHECK_EQ(tw_pack_solve(item, N, &options, arena, &r), TW_OK);
+    CHECK_EQ(tw_pack_solve(item, N, &options, NULL, arena, &r), TW_OK);
     CHECK_EQ(r.verdict, TW_PACK_FITS);
     CHECK(r.counts.limited);
     CHECK(r.bound <= r.height);
