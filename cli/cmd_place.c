@@ -176,6 +176,7 @@ static int walk(run *r)
     busy_end(b);
     int code = exit_code(r, status);
     if (!r->packed) return code;
+    if (!r->options->quiet && r->packed->offset) interrupt_say("placement");
     limit_enter(r->ctx, 0, LIMIT_REPORT);
     if (r->packed->verdict == TW_PACK_UNDECIDED) {
         fprintf(stderr, "tilewright: no placement was found before the limit, and no proof that there is none\n");

@@ -6,7 +6,7 @@
 
 static const double least = 1e-6; /* seconds: 0 would mean that there is no limit; no search ends in so little */
 /* Who has pressed Ctrl-C waits for what is there: what takes longer to verify is not. */
-static const double verified_after_interrupt = 0.3;
+static const double verified_after_interrupt = 0.1;
 static struct timespec start;
 
 void limit_begin(void) { clock_gettime(CLOCK_MONOTONIC, &start); }

@@ -772,12 +772,19 @@ static int check_cycles(const net_session *s)
     return EXIT_USAGE;
 }
 
+/* Whether there is a plan of anything. */
+static bool is_planned(const net_session *s)
+{
+    const tw_network_totals *t = tw_network_plan_totals(s->plan[0]);
+    return t->n_planned > 0 || t->n_programs > 0;
+}
+
 /* Files and the report; a plan that is not complete is shown all the same. */
 static int report(net_session *s)
 {
     int bad = check_cycles(s);
     if (bad != EXIT_DONE) return bad;
-    if (!s->options->quiet && !s->options->mapping) interrupt_say("plan");
+    if (!s->options->quiet && !s->options->mapping && is_planned(s)) interrupt_say("plan");
     enter(s, LIMIT_FILES);
     bool prints = s->options->dump || s->options->view != VIEW_NONE; /* that alone is asked for */
     int code = prints ? EXIT_DONE : status_exit(s->ctx, find_hints(s));
