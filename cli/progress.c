@@ -31,22 +31,40 @@ static void print_number(double x, FILE *out)
     }
 }
 
-/* What is left comes first: a narrow terminal cuts the end off. */
+/* As much of a name as leaves room for the bound; what is cut ends with two dots. */
+static void print_name(const char *name, FILE *out)
+{
+    enum { MOST = 16 };
+    char form[TW_VISIBLE_MAX];
+    const char *at = name, *cut = name; /* where MOST - 2 columns end */
+    for (int columns = 0; *at && columns <= MOST;) {
+        at += tw_visible_next(at, form);
+        columns += tw_visible_width(form);
+        if (columns <= MOST - 2) cut = at;
+        if (columns > MOST) {
+            fprintf(out, "%.*s..", (int)(cut - name), name);
+            return;
+        }
+    }
+    fputs(name, out);
+}
+
+/* A narrow terminal cuts the end off: the bound, and the space that it is about, come first. */
 static void print_line(const progress *p, const tw_progress *now, FILE *out)
 {
     int n = tw_model_n_ops(p->model);
-    fputs(tw_model_op_name(p->model, now->op), out);
+    print_name(tw_model_op_name(p->model, now->op), out);
     if (n > 1) fprintf(out, " (%d of %d)", now->op + 1, n);
-    fprintf(out, "  %.1f s", now->seconds);
-    if (now->share > 0.001)
-        fprintf(out, ", %.0f %% done, at most %.1f s left", 100 * now->share,
-                now->seconds * (1 - now->share) / now->share);
     fputs(now->found ? "  best " : "  nothing found yet", out);
     if (now->found) print_number(now->best, out);
     fputs(", bound ", out);
     print_number(now->bound, out);
+    if (now->space) fprintf(out, " in space '%s'", now->space);
     if (now->found) fprintf(out, ", gap %.2f %%", 100 * now->gap);
-    if (now->space) fprintf(out, ", space '%s'", now->space);
+    fprintf(out, ", %.1f s", now->seconds);
+    if (now->share > 0.001)
+        fprintf(out, ", %.0f %% done, at most %.1f s left", 100 * now->share,
+                now->seconds * (1 - now->share) / now->share);
 }
 
 static void draw(progress *p, const char *line)

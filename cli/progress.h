@@ -2,7 +2,7 @@
  *
  * On a terminal one line is written over and over, from half a second on, and is gone at the end:
  *
- *     matmul  best 8'616  bound 8'552  gap 0.74 %  12'345 nodes/s  3.1 s  62 % of the work, at most 1.9 s left
+ *     matmul  best 8'616, bound 8'552 in space 'all', gap 0.74 %, 3.1 s, 62 % done, at most 1.9 s left
  */
 #ifndef TW_CLI_PROGRESS_H
 #define TW_CLI_PROGRESS_H

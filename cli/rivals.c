@@ -151,25 +151,47 @@ static tw_status eval_layers(run *r, FILE *out)
 /* ---- searching ---- */
 
 /* What is known of all searches together. */
+typedef struct known {
+    int64_t nodes, counted;
+    double seconds, above;  /* the furthest above its bound        */
+    int proven, bounded, n; /* layers: proven; with a bound; all   */
+    const char *space;
+} known;
+
+static known know(const tw_rival_found *const *found, int n)
+{
+    known k = {.n = n, .space = found[0]->space};
+    for (int i = 0; i < n; i++) {
+        k.nodes += found[i]->nodes;
+        k.counted += found[i]->counted;
+        k.seconds += found[i]->seconds;
+        k.proven += found[i]->proven;
+        if (found[i]->proven || found[i]->bound <= 0) continue;
+        k.bounded++;
+        k.above = fmax(k.above, found[i]->value / found[i]->bound - 1);
+    }
+    return k;
+}
+
+/* A search that ends before it has a bound of everything knows of none. */
 static void print_found(const tw_rival_found *const *found, int n, FILE *out)
 {
-    int64_t nodes = 0, counted = 0;
-    double seconds = 0, above = 0;
-    int proven = 0;
-    for (int i = 0; i < n; i++) {
-        nodes += found[i]->nodes;
-        counted += found[i]->counted;
-        seconds += found[i]->seconds;
-        proven += found[i]->proven;
-        if (!found[i]->proven) above = fmax(above, found[i]->value / found[i]->bound - 1);
-    }
-    if (n > 1) fprintf(out, "\n%d of %d layers are", proven, n);
-    if (proven > 0) fprintf(out, "%sproven best of %s\n", n > 1 ? " " : "\n", found[0]->space);
-    if (proven == 0 && n > 1) fprintf(out, " proven best\n");
-    if (proven < n)
-        fprintf(out, "%s at most %.2f %% above the best of %s\n", n > 1 ? "the others are" : "\nit is", 100 * above,
-                found[0]->space);
-    fprintf(out, "%" PRId64 " nodes, %" PRId64 " mappings counted, %.2f s\n", nodes, counted, seconds);
+    const known k = know(found, n);
+    int unknown = n - k.proven - k.bounded;
+    if (n > 1) fprintf(out, "\n%d of %d layers are", k.proven, n);
+    if (k.proven > 0) fprintf(out, "%sproven best of %s\n", n > 1 ? " " : "\n", k.space);
+    if (k.proven == 0 && n > 1) fprintf(out, " proven best\n");
+    if (n > 1 && k.bounded > 0)
+        fprintf(out, "%s%d are at most %.2f %% above the best of %s\n", unknown ? "" : "the other ", k.bounded,
+                100 * k.above, k.space);
+    if (n > 1 && unknown > 0)
+        fprintf(out, "of %d it is not known how far they are above the best of %s\n", unknown, k.space);
+    if (n == 1 && k.bounded > 0)
+        fprintf(out, "\nit is at most %.2f %% above the best of %s\n", 100 * k.above, k.space);
+    if (n == 1 && unknown > 0)
+        fprintf(out, "\nhow far it is above the best of %s is not known: the search ended before it had a bound\n",
+                k.space);
+    fprintf(out, "%" PRId64 " nodes, %" PRId64 " mappings counted, %.2f s\n", k.nodes, k.counted, k.seconds);
 }
 
 /* The mappings that were found, as a file of their tool. */
