@@ -30,7 +30,8 @@ static double seconds_of(double limit, limit_stage stage, bool interrupted)
     static const double grace = 0.25;
     bool soon = interrupted && stage == LIMIT_VERIFY;
     if (stage == LIMIT_REPORT || (limit <= 0 && !soon)) return 0;
-    double left = limit > 0 ? left_of(stage == LIMIT_FILES ? 1.1 * limit + grace : limit) : verified_after_interrupt;
+    double left =
+        limit > 0 ? left_of(stage == LIMIT_FILES ? 1.1 * limit + grace : limit) : verified_after_interrupt;
     return soon && left > verified_after_interrupt ? verified_after_interrupt : left;
 }
 

@@ -50,10 +50,7 @@ typedef struct net_session {
     bool left_out[8];   /* of the files below: there was no time for it, or one machine has no table of costs */
 } net_session;
 
-static void enter(net_session *s, limit_stage stage)
-{
-    limit_enter(s->ctx, s->options->search.time_limit, stage);
-}
+static void enter(net_session *s, limit_stage stage) { limit_enter(s->ctx, s->options->search.time_limit, stage); }
 
 /* ---- opening ---- */
 

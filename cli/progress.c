@@ -61,10 +61,10 @@ static void print_line(const progress *p, const tw_progress *now, FILE *out)
     print_number(now->bound, out);
     if (now->space) fprintf(out, " in space '%s'", now->space);
     if (now->found) fprintf(out, ", gap %.2f %%", 100 * now->gap);
-    fprintf(out, ", %.1f s", now->seconds);
     if (now->share > 0.001)
-        fprintf(out, ", %.0f %% done, at most %.1f s left", 100 * now->share,
-                now->seconds * (1 - now->share) / now->share);
+        fprintf(out, ", %.1f of at most %.1f s", now->seconds, now->seconds / now->share);
+    else
+        fprintf(out, ", %.1f s", now->seconds);
 }
 
 static void draw(progress *p, const char *line)

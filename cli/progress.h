@@ -2,7 +2,7 @@
  *
  * On a terminal one line is written over and over, from half a second on, and is gone at the end:
  *
- *     matmul  best 8'616, bound 8'552 in space 'all', gap 0.74 %, 3.1 s, 62 % done, at most 1.9 s left
+ *     matmul  best 8'616, bound 8'552 in space 'all', gap 0.74 %, 3.1 of at most 5.0 s
  */
 #ifndef TW_CLI_PROGRESS_H
 #define TW_CLI_PROGRESS_H

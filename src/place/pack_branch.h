@@ -19,7 +19,7 @@
 enum { TW_PACK_SEARCH_MAX = 4000 }; /* items of a component that is searched */
 
 typedef struct tw_pack_budget {
-    int64_t nodes; /* left; the search counts down                        */
+    int64_t nodes;               /* left; the search counts down                        */
     const tw_deadline *deadline; /* at which to stop, NULL: never                         */
     tw_pack_counts *counts;
 } tw_pack_budget;

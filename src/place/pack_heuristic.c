@@ -308,8 +308,8 @@ static tw_status find_clash(const tw_pack_item *item, const int *fixed, int n_fi
     return TW_OK;
 }
 
-tw_status tw_pack_first_fit(const tw_pack_item *item, int n, const tw_deadline *deadline, tw_arena *scratch, int64_t *offset,
-                            tw_pack_first *out)
+tw_status tw_pack_first_fit(const tw_pack_item *item, int n, const tw_deadline *deadline, tw_arena *scratch,
+                            int64_t *offset, tw_pack_first *out)
 {
     ranked *rank;
     int *fixed, n_fixed = 0, most = 1;

@@ -11,6 +11,6 @@ typedef struct tw_pack_first {
 } tw_pack_first;
 /* Offsets and their height, the best of a few orders. When the deadline, which may be NULL, is
  * over, items are no longer put into holes, but on top of each other. */
-TW_NODISCARD tw_status tw_pack_first_fit(const tw_pack_item *item, int n, const tw_deadline *deadline, tw_arena *scratch,
-                                         int64_t *offset, tw_pack_first *out);
+TW_NODISCARD tw_status tw_pack_first_fit(const tw_pack_item *item, int n, const tw_deadline *deadline,
+                                         tw_arena *scratch, int64_t *offset, tw_pack_first *out);
 #endif

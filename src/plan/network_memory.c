@@ -169,9 +169,7 @@ static tw_status place_outer(homes *h, tw_arena *scratch, tw_network_memory *out
         out->sum_bytes += rounded(h->place[i].bytes);
     }
     if (h->n == 0) return TW_OK;
-    tw_pack_options options = {.capacity = TW_UNLIMITED,
-                               .minimize = true,
-                               .max_nodes = nodes_for(h->item, h->n)};
+    tw_pack_options options = {.capacity = TW_UNLIMITED, .minimize = true, .max_nodes = nodes_for(h->item, h->n)};
     TW_TRY(tw_pack_solve(h->item, h->n, &options, h->deadline, scratch, &r));
     out->peak_bytes = r.height;
     out->least_bytes = r.bound;
