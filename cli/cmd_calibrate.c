@@ -108,6 +108,8 @@ static int walk(run *r)
     int code = exit_code(r, r->ctx && r->use ? open_inputs(r) : TW_ERR_NOMEM);
     if (code != EXIT_DONE) return code;
     limit_enter(r->ctx, r->options->time_limit, LIMIT_WORK);
+    interrupt_enter(INTERRUPT_WORKING,
+                    NULL); /* progress ends the fit alone: what it found is then predicted for all rows */
     code = exit_code(r, calibrate(r));
     if (code != EXIT_DONE) return code;
     if (!r->options->quiet) interrupt_say("fit");
