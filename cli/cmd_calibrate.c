@@ -1,6 +1,7 @@
 /* cli/cmd_calibrate.c - which values of a machine's parameters explain measured cycles? */
 #include "cmd.h"
 #include "finish.h"
+#include "interrupt.h"
 #include "limit.h"
 #include "options_calibrate.h"
 #include "output.h"
@@ -54,7 +55,7 @@ static tw_status calibrate(run *r)
 {
     tw_calibrate_options options = r->options->fit;
     progress p;
-    progress_begin(&p, NULL, NULL, r->options->quiet);
+    progress_begin(&p, NULL, r->options->quiet);
     options.progress = show;
     options.user = &p;
     tw_status status = tw_calibrate(r->ctx, r->machine, r->use, r->options->n_files, &options, &r->result);
@@ -105,8 +106,15 @@ static int print(run *r)
 static int walk(run *r)
 {
     int code = exit_code(r, r->ctx && r->use ? open_inputs(r) : TW_ERR_NOMEM);
-    if (code == EXIT_DONE) code = exit_code(r, calibrate(r));
-    if (code == EXIT_DONE && r->options->output) code = write_machine(r, r->options->output);
+    if (code != EXIT_DONE) return code;
+    limit_enter(r->ctx, r->options->time_limit, LIMIT_WORK);
+    interrupt_enter(INTERRUPT_WORKING,
+                    NULL); /* progress ends the fit alone: what it found is then predicted for all rows */
+    code = exit_code(r, calibrate(r));
+    if (code != EXIT_DONE) return code;
+    if (!r->options->quiet) interrupt_say("fit");
+    limit_enter(r->ctx, 0, LIMIT_REPORT);
+    if (r->options->output) code = write_machine(r, r->options->output);
     return code == EXIT_DONE ? print(r) : code;
 }
 
@@ -115,9 +123,10 @@ int cmd_calibrate(int argc, char **argv)
     calibrate_options options;
     calibrate_options_read(argc, argv, &options);
     run r = {.options = &options, .ctx = tw_context_new(), .use = calloc((size_t)options.n_files, sizeof *r.use)};
-    if (r.ctx) limit_apply(r.ctx, options.time_limit);
+    if (r.ctx) limit_enter(r.ctx, options.time_limit, LIMIT_OPEN);
     int code = walk(&r);
     output_batch_drop(&r.files);
+    interrupt_enter(INTERRUPT_WRITING, NULL);
     free(r.use);
     tw_context_free(r.ctx);
     return code;

@@ -3,6 +3,7 @@
 #include "cmd.h"
 #include "finish.h"
 #include "help.h"
+#include "interrupt.h"
 #include "limit.h"
 #include "options.h"
 #include "output.h"
@@ -169,11 +170,14 @@ static int walk(run *r)
 {
     const char *path = r->options->output;
     tw_status status = r->ctx ? tw_packing_open(r->ctx, r->options->input, &r->packing) : TW_ERR_NOMEM;
+    if (r->ctx) limit_enter(r->ctx, r->options->time_limit, LIMIT_WORK);
     busy *b = busy_begin(r->options->quiet, "packing %s", r->options->input);
     if (status == TW_OK) status = tw_packing_solve(r->ctx, r->packing, &r->options->pack, &r->packed);
     busy_end(b);
     int code = exit_code(r, status);
     if (!r->packed) return code;
+    if (!r->options->quiet && r->packed->offset) interrupt_say("placement");
+    limit_enter(r->ctx, 0, LIMIT_REPORT);
     if (r->packed->verdict == TW_PACK_UNDECIDED) {
         fprintf(stderr, "tilewright: no placement was found before the limit, and no proof that there is none\n");
         code = EXIT_INFEASIBLE;
@@ -191,9 +195,10 @@ int cmd_place(int argc, char **argv)
     place_options o;
     read_options(argc, argv, &o);
     run r = {.options = &o, .ctx = tw_context_new()};
-    if (r.ctx) limit_apply(r.ctx, o.time_limit);
+    if (r.ctx) limit_enter(r.ctx, o.time_limit, LIMIT_OPEN);
     int code = walk(&r);
     output_batch_drop(&r.files);
+    interrupt_enter(INTERRUPT_WRITING, NULL);
     tw_context_free(r.ctx);
     return code;
 }

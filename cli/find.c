@@ -1,6 +1,7 @@
 /* cli/find.c - see find.h. */
 #include "find.h"
 #include "cache.h"
+#include "interrupt.h"
 #include "limit.h"
 #include "progress.h"
 
@@ -19,10 +20,9 @@ static tw_status search(session *s)
 {
     progress p;
     tw_search_options options = watched_options(s, s->options->explain ? 0.5 : 1, &p);
-    progress_begin(&p, s->ctx, s->model, s->options->quiet);
+    progress_begin(&p, s->model, s->options->quiet);
     tw_status status = tw_plan_search(s->ctx, s->model, s->machine, &options, &s->plan);
     progress_end(&p);
-    limit_apply(s->ctx, s->options->search.time_limit);
     return status;
 }
 
@@ -34,7 +34,7 @@ tw_status find_plan(session *s)
     s->cached = cache_load(&slot, s, &s->plan);
     tw_status status = s->cached ? TW_OK : search(s);
     bool as_given = status == TW_OK && tw_plan_model(s->plan) == s->model;
-    if (as_given && !s->cached && !progress_was_stopped()) cache_store(&slot, s);
+    if (as_given && !s->cached && !interrupt_came()) cache_store(&slot, s);
     cache_slot_release(&slot);
     return status;
 }
@@ -43,10 +43,9 @@ tw_status find_lowered(session *s)
 {
     progress p;
     tw_search_options options = watched_options(s, 1, &p);
-    progress_begin(&p, s->ctx, s->model, s->options->quiet);
+    progress_begin(&p, s->model, s->options->quiet);
     tw_status status = tw_plan_search_lowering(s->ctx, s->model, s->machine, &options, &s->plan);
     progress_end(&p);
-    limit_apply(s->ctx, s->options->search.time_limit);
     return status;
 }
 
@@ -60,11 +59,9 @@ tw_status find_remedies(session *s)
     tw_search_options options = watched_options(s, 1, &p);
     if (options.time_limit <= 0) options.time_limit = s->mapping ? seconds_of_given : seconds_of_found;
     options.pareto = false; /* of the front, the plan is the best in the first objective */
-    progress_begin(&p, s->ctx, s->model, s->options->quiet);
-    if (progress_was_stopped()) tw_context_interrupt(s->ctx); /* each is then said to be not tried */
+    progress_begin(&p, s->model, s->options->quiet);
     tw_status status = tw_plan_remedies(s->ctx, s->plan, &options, &s->remedy, &s->n_remedies);
     progress_end(&p);
-    limit_apply(s->ctx, s->options->search.time_limit);
     if (status == TW_OK && s->n_remedies == 0) s->remedy = &nothing;
     return status;
 }

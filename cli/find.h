@@ -7,7 +7,7 @@
 tw_status find_plan(session *s);
 /* Fills s->plan with the fastest one that Quidditch can be told. */
 tw_status find_lowered(session *s);
-/* Fills s->remedy: what changes of the machine would give. Whoever stopped the search wants to wait no longer: none. */
+/* Fills s->remedy: what changes of the machine would give; after Ctrl-C each is said to be not tried. */
 tw_status find_remedies(session *s);
 /* Fills s->hint: what is known without a search. */
 tw_status find_hints(session *s);

@@ -1,6 +1,7 @@
 /* cli/finish.c - see finish.h. */
 #include "finish.h"
 
+#include "interrupt.h"
 #include "options.h"
 #include "status.h"
 
@@ -32,6 +33,7 @@ static int put_files(const finish *f, FILE *out)
 int finish_output(const finish *f, FILE *out, tw_status status)
 {
     int error = output_flush(out), code;
+    interrupt_enter(INTERRUPT_WRITING, NULL); /* what is printed is not taken back */
     if (error) {
         output_close(out);
         return cannot_print(f, error);

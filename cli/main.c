@@ -1,5 +1,6 @@
 /* cli/main.c - which sub-command? Without one, the built-in example. */
 #include "cmd.h"
+#include "interrupt.h"
 #include "limit.h"
 #include "options.h"
 #include "visible.h"
@@ -42,6 +43,7 @@ int main(int argc, char **argv)
 {
     static char held_back[BUFSIZ]; /* no memory is needed to print help */
     limit_begin();
+    interrupt_begin();
     visible_begin();
     setvbuf(stdout, held_back, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof held_back);
     signal(SIGPIPE, SIG_IGN); /* a reader that went away shows as EPIPE, see output.h */

@@ -5,6 +5,7 @@
 #include "cache_network.h"
 #include "fence.h"
 #include "finish.h"
+#include "interrupt.h"
 #include "limit.h"
 #include "output.h"
 #include "progress.h"
@@ -48,6 +49,8 @@ typedef struct net_session {
     output_batch files; /* written, but not under their names yet */
     bool left_out[8];   /* of the files below: there was no time for it, or one machine has no table of costs */
 } net_session;
+
+static void enter(net_session *s, limit_stage stage) { limit_enter(s->ctx, s->options->search.time_limit, stage); }
 
 /* ---- opening ---- */
 
@@ -97,10 +100,9 @@ static bool show(void *user, const tw_network_progress *now)
 static tw_status search_anew(net_session *s, const network_question *asked, const tw_network_plan **out)
 {
     s->doing = "planning";
-    progress_begin(&s->progress, s->ctx, NULL, s->options->quiet);
+    progress_begin(&s->progress, NULL, s->options->quiet);
     tw_status status = tw_network_search(s->ctx, asked->network, asked->machine, asked->how, out);
     progress_end(&s->progress);
-    limit_apply(s->ctx, s->options->search.time_limit);
     return status;
 }
 
@@ -111,7 +113,7 @@ static tw_status find_plan(net_session *s, const network_question *asked, const 
     cache_network_slot_init(&slot, asked);
     bool cached = cache_network_load(&slot, asked, out);
     tw_status status = cached ? TW_OK : search_anew(s, asked, out);
-    if (status == TW_OK && !cached && !progress_was_stopped()) cache_network_store(&slot, asked, *out);
+    if (status == TW_OK && !cached && !interrupt_came()) cache_network_store(&slot, asked, *out);
     s->n_cached += cached;
     cache_slot_release(&slot);
     return status;
@@ -146,11 +148,9 @@ static tw_status find_remedies(net_session *s)
     layers.time_limit = limit_of_search(s->options->search.time_limit, 1);
     if (layers.time_limit <= 0) layers.time_limit = s->options->mapping ? of_given : of_found;
     s->doing = "what would help";
-    progress_begin(&s->progress, s->ctx, NULL, s->options->quiet);
-    if (progress_was_stopped()) tw_context_interrupt(s->ctx); /* each is then said to be not tried */
+    progress_begin(&s->progress, NULL, s->options->quiet);
     tw_status status = tw_network_remedies(s->ctx, s->plan[0], &how, &s->remedy, &s->n_remedies);
     progress_end(&s->progress);
-    limit_apply(s->ctx, s->options->search.time_limit);
     if (status != TW_OK) return status;
     s->summed = calloc((size_t)s->n_remedies + 1, sizeof *s->summed);
     if (!s->summed) return TW_ERR_NOMEM;
@@ -190,6 +190,7 @@ static tw_status plan_core(net_session *s, const char *name)
 static tw_status make_plans(net_session *s)
 {
     const cli_options *o = s->options;
+    enter(s, LIMIT_WORK);
     s->n_to_plan = o->network.n_cores + 1 - (o->mapping != NULL) + s->runs + o->explain;
     const tw_network_plan **first = &s->plan[s->n_plans++];
     tw_status status =
@@ -286,10 +287,9 @@ static tw_status run(net_session *s)
 {
     tw_network_run_options how = run_options(s);
     s->doing = "running";
-    progress_begin(&s->progress, s->ctx, NULL, s->options->quiet);
+    progress_begin(&s->progress, NULL, s->options->quiet);
     tw_status status = tw_network_run(s->ctx, s->plan[0], &how, &s->verdict);
     progress_end(&s->progress);
-    limit_apply(s->ctx, s->options->search.time_limit);
     return status;
 }
 
@@ -651,7 +651,7 @@ static tw_status find_hints(net_session *s)
 {
     const cli_options *o = s->options;
     bool shown = o->print.brief && !o->json && !o->quiet && !o->plot.file;
-    if (o->explain || progress_was_stopped() || !(shown || o->folder)) return TW_OK;
+    if (o->explain || interrupt_came() || !(shown || o->folder)) return TW_OK;
     s->asked_hints = true;
     return tw_network_plan_totals(s->plan[0])->n_programs > 0 ? find_program_hints(s) : find_layer_hints(s);
 }
@@ -769,18 +769,26 @@ static int check_cycles(const net_session *s)
     return EXIT_USAGE;
 }
 
+/* Whether there is a plan of anything. */
+static bool is_planned(const net_session *s)
+{
+    const tw_network_totals *t = tw_network_plan_totals(s->plan[0]);
+    return t->n_planned > 0 || t->n_programs > 0;
+}
+
 /* Files and the report; a plan that is not complete is shown all the same. */
 static int report(net_session *s)
 {
     int bad = check_cycles(s);
     if (bad != EXIT_DONE) return bad;
-    limit_apply_grace(s->ctx, s->options->search.time_limit);
+    if (!s->options->quiet && !s->options->mapping && is_planned(s)) interrupt_say("plan");
+    enter(s, LIMIT_FILES);
     bool prints = s->options->dump || s->options->view != VIEW_NONE; /* that alone is asked for */
     int code = prints ? EXIT_DONE : status_exit(s->ctx, find_hints(s));
     if (code != EXIT_DONE) return code;
     code = prints ? EXIT_DONE : s->options->plot.file ? write_plot(s) : write_files(s);
     if (code == EXIT_DONE && !s->options->dump) code = write_trace(s);
-    limit_apply(s->ctx, 0); /* whatever there is is printed */
+    enter(s, LIMIT_REPORT); /* whatever there is is printed */
     if (s->n_cached > 0 && !s->options->quiet)
         fprintf(stderr, "tilewright: (from the cache; --no-cache searches anew)\n");
     if (code == EXIT_DONE) code = print(s);
@@ -804,6 +812,7 @@ static int verify_all(net_session *s)
     if (code == EXIT_DONE) code = status_exit(s->ctx, prepare(s));
     if (code == EXIT_DONE) code = status_exit(s->ctx, make_plans(s));
     if (code != EXIT_DONE) return code;
+    enter(s, LIMIT_VERIFY);
     int wrong = status_exit(s->ctx, run(s));
     if (!s->verdict) return wrong;
     code = report(s);
@@ -818,11 +827,12 @@ static int with_session(const cli_options *options, int (*walk)(net_session *s))
     s->options = options;
     s->ctx = tw_context_new();
     if (s->ctx) {
-        limit_apply(s->ctx, options->search.time_limit);
+        enter(s, LIMIT_OPEN);
         tw_context_use_painter(s->ctx, tw_cairo_painter());
     }
     int code = walk(s);
     output_batch_drop(&s->files); /* what is not in place by now must not appear */
+    interrupt_enter(INTERRUPT_WRITING, NULL);
     tw_context_free(s->ctx);
     free(s->summed);
     for (int i = 0; i < s->n_hints; i++) free(s->hint_change[i]);

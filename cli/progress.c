@@ -2,11 +2,10 @@
  *
  * The line is erased with blanks, so that it needs no terminal that understands more than a carriage return. */
 #include "progress.h"
+#include "interrupt.h"
 #include "terminal.h"
 #include "visible.h"
 
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,30 +13,6 @@
 static const double first_shown = 0.5; /* seconds: what is faster needs no comfort */
 static const double pause_between = 0.1;
 enum { LINE_BYTES = 512 };
-
-/* ---- Ctrl-C ---- */
-
-/* The search's threads get the signal too: a plain sig_atomic_t would be a race. */
-static volatile atomic_bool stopped;
-static tw_context *volatile working; /* whose work a signal ends */
-static struct sigaction before;
-
-static void stop(int signal)
-{
-    (void)signal;
-    stopped = true;
-    if (working) tw_context_interrupt(working);
-}
-
-bool progress_was_stopped(void) { return stopped; }
-
-/* Whoever started us with the signal ignored (nohup, a script's background) wants it ignored. */
-static void watch_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-    sigemptyset(&action.sa_mask);
-    if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(SIGINT, &action, NULL);
-}
 
 /* ---- the line ---- */
 
@@ -56,22 +31,40 @@ static void print_number(double x, FILE *out)
     }
 }
 
-/* What is left comes first: a narrow terminal cuts the end off. */
+/* As much of a name as leaves room for the bound; what is cut ends with two dots. */
+static void print_name(const char *name, FILE *out)
+{
+    enum { MOST = 16 };
+    char form[TW_VISIBLE_MAX];
+    const char *at = name, *cut = name; /* where MOST - 2 columns end */
+    for (int columns = 0; *at && columns <= MOST;) {
+        at += tw_visible_next(at, form);
+        columns += tw_visible_width(form);
+        if (columns <= MOST - 2) cut = at;
+        if (columns > MOST) {
+            fprintf(out, "%.*s..", (int)(cut - name), name);
+            return;
+        }
+    }
+    fputs(name, out);
+}
+
+/* A narrow terminal cuts the end off: the bound, and the space that it is about, come first. */
 static void print_line(const progress *p, const tw_progress *now, FILE *out)
 {
     int n = tw_model_n_ops(p->model);
-    fputs(tw_model_op_name(p->model, now->op), out);
+    print_name(tw_model_op_name(p->model, now->op), out);
     if (n > 1) fprintf(out, " (%d of %d)", now->op + 1, n);
-    fprintf(out, "  %.1f s", now->seconds);
-    if (now->share > 0.001)
-        fprintf(out, ", %.0f %% done, at most %.1f s left", 100 * now->share,
-                now->seconds * (1 - now->share) / now->share);
     fputs(now->found ? "  best " : "  nothing found yet", out);
     if (now->found) print_number(now->best, out);
     fputs(", bound ", out);
     print_number(now->bound, out);
+    if (now->space) fprintf(out, " in space '%s'", now->space);
     if (now->found) fprintf(out, ", gap %.2f %%", 100 * now->gap);
-    if (now->space) fprintf(out, ", space '%s'", now->space);
+    if (now->share > 0.001)
+        fprintf(out, ", %.1f of at most %.1f s", now->seconds, now->seconds / now->share);
+    else
+        fprintf(out, ", %.1f s", now->seconds);
 }
 
 static void draw(progress *p, const char *line)
@@ -81,11 +74,9 @@ static void draw(progress *p, const char *line)
 
 /* ---- the interface ---- */
 
-void progress_begin(progress *p, tw_context *ctx, const tw_model *model, bool quiet)
+void progress_begin(progress *p, const tw_model *model, bool quiet)
 {
     *p = (progress){.model = model, .shown = !quiet && isatty(STDERR_FILENO)};
-    working = ctx;
-    watch_interrupts();
 }
 
 bool progress_show(void *user, const tw_progress *now)
@@ -98,7 +89,7 @@ bool progress_show(void *user, const tw_progress *now)
         fclose(out);
         draw(p, line);
     }
-    return !stopped;
+    return !interrupt_came();
 }
 
 bool progress_say(progress *p, double seconds, const char *line)
@@ -107,12 +98,10 @@ bool progress_say(progress *p, double seconds, const char *line)
         draw(p, line);
         p->last = seconds;
     }
-    return !stopped;
+    return !interrupt_came();
 }
 
 void progress_end(progress *p)
 {
     if (p->width > 0) draw(p, "");
-    sigaction(SIGINT, &before, NULL);
-    working = NULL;
 }

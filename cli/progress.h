@@ -1,10 +1,9 @@
-/* cli/progress.h - what a search shows while it runs, and how a user ends it.
+/* cli/progress.h - what a search shows while it runs.
  *
  * On a terminal one line is written over and over, from half a second on, and is gone at the end:
  *
- *     matmul  best 8'616  bound 8'552  gap 0.74 %  12'345 nodes/s  3.1 s  62 % of the work, at most 1.9 s left
- *
- * The first Ctrl-C ends the search, which then has the best so far; the second one ends the process. */
+ *     matmul  best 8'616, bound 8'552 in space 'all', gap 0.74 %, 3.1 of at most 5.0 s
+ */
 #ifndef TW_CLI_PROGRESS_H
 #define TW_CLI_PROGRESS_H
 #include "tilewright/tilewright.h"
@@ -16,14 +15,12 @@ typedef struct progress {
     double last; /* seconds at which progress_say last drew                            */
 } progress;
 
-/* From here on Ctrl-C ends the work of the context only. */
-void progress_begin(progress *p, tw_context *ctx, const tw_model *model, bool quiet);
-/* As tw_search_options has it; `user` is a progress. */
+/* `model` names operators; NULL: progress_say does without. */
+void progress_begin(progress *p, const tw_model *model, bool quiet);
+/* As tw_search_options has it; `user` is a progress. False after Ctrl-C. */
 bool progress_show(void *user, const tw_progress *now);
 /* Any other line after so many seconds of work; false after Ctrl-C. Without a model. */
 bool progress_say(progress *p, double seconds, const char *line);
-/* The line is gone, and Ctrl-C has its old meaning. What was interrupted stays so until limit_apply. */
+/* The line is gone. */
 void progress_end(progress *p);
-/* Whether there was a Ctrl-C. */
-bool progress_was_stopped(void);
 #endif

@@ -1,6 +1,7 @@
 /* cli/rivals.c - see rivals.h. The workload, the machine's files and the mapping are one set of files, whichever says what. */
 #include "rivals.h"
 #include "finish.h"
+#include "interrupt.h"
 #include "limit.h"
 #include "output.h"
 #include "rivals_all.h"
@@ -29,6 +30,8 @@ typedef struct run {
     output_batch files;
     int layer;
 } run;
+
+static void enter(run *r, limit_stage stage) { limit_enter(r->ctx, r->options->search.time_limit, stage); }
 
 enum { FILES = 4 * CLI_MAX_FILES };
 typedef struct file_list {
@@ -93,6 +96,13 @@ static tw_status print_accounts(run *r, const tw_account *const *account, int n,
     return status;
 }
 
+/* What was found until Ctrl-C came is printed as a whole. */
+static void end_work(run *r)
+{
+    if (!r->options->quiet) interrupt_say("mapping");
+    enter(r, LIMIT_REPORT);
+}
+
 /* The layers one after the other, of which nothing overlaps. */
 typedef struct totals {
     int n_layers, n_different;
@@ -131,6 +141,7 @@ static tw_status eval_layers(run *r, FILE *out)
         status = tw_rival_count(r->ctx, r->rival, i, rules_of(r), &account[i]);
         if (status == TW_OK) add_to(&sum, r, i, account[i]);
     }
+    enter(r, LIMIT_REPORT);
     if (status == TW_OK) status = print_accounts(r, account, n, out);
     if (status == TW_OK) print_totals(r, &sum, out);
     free(account);
@@ -140,25 +151,47 @@ static tw_status eval_layers(run *r, FILE *out)
 /* ---- searching ---- */
 
 /* What is known of all searches together. */
+typedef struct known {
+    int64_t nodes, counted;
+    double seconds, above;  /* the furthest above its bound        */
+    int proven, bounded, n; /* layers: proven; with a bound; all   */
+    const char *space;
+} known;
+
+static known know(const tw_rival_found *const *found, int n)
+{
+    known k = {.n = n, .space = found[0]->space};
+    for (int i = 0; i < n; i++) {
+        k.nodes += found[i]->nodes;
+        k.counted += found[i]->counted;
+        k.seconds += found[i]->seconds;
+        k.proven += found[i]->proven;
+        if (found[i]->proven || found[i]->bound <= 0) continue;
+        k.bounded++;
+        k.above = fmax(k.above, found[i]->value / found[i]->bound - 1);
+    }
+    return k;
+}
+
+/* A search that ends before it has a bound of everything knows of none. */
 static void print_found(const tw_rival_found *const *found, int n, FILE *out)
 {
-    int64_t nodes = 0, counted = 0;
-    double seconds = 0, above = 0;
-    int proven = 0;
-    for (int i = 0; i < n; i++) {
-        nodes += found[i]->nodes;
-        counted += found[i]->counted;
-        seconds += found[i]->seconds;
-        proven += found[i]->proven;
-        if (!found[i]->proven) above = fmax(above, found[i]->value / found[i]->bound - 1);
-    }
-    if (n > 1) fprintf(out, "\n%d of %d layers are", proven, n);
-    if (proven > 0) fprintf(out, "%sproven best of %s\n", n > 1 ? " " : "\n", found[0]->space);
-    if (proven == 0 && n > 1) fprintf(out, " proven best\n");
-    if (proven < n)
-        fprintf(out, "%s at most %.2f %% above the best of %s\n", n > 1 ? "the others are" : "\nit is", 100 * above,
-                found[0]->space);
-    fprintf(out, "%" PRId64 " nodes, %" PRId64 " mappings counted, %.2f s\n", nodes, counted, seconds);
+    const known k = know(found, n);
+    int unknown = n - k.proven - k.bounded;
+    if (n > 1) fprintf(out, "\n%d of %d layers are", k.proven, n);
+    if (k.proven > 0) fprintf(out, "%sproven best of %s\n", n > 1 ? " " : "\n", k.space);
+    if (k.proven == 0 && n > 1) fprintf(out, " proven best\n");
+    if (n > 1 && k.bounded > 0)
+        fprintf(out, "%s%d are at most %.2f %% above the best of %s\n", unknown ? "" : "the other ", k.bounded,
+                100 * k.above, k.space);
+    if (n > 1 && unknown > 0)
+        fprintf(out, "of %d it is not known how far they are above the best of %s\n", unknown, k.space);
+    if (n == 1 && k.bounded > 0)
+        fprintf(out, "\nit is at most %.2f %% above the best of %s\n", 100 * k.above, k.space);
+    if (n == 1 && unknown > 0)
+        fprintf(out, "\nhow far it is above the best of %s is not known: the search ended before it had a bound\n",
+                k.space);
+    fprintf(out, "%" PRId64 " nodes, %" PRId64 " mappings counted, %.2f s\n", k.nodes, k.counted, k.seconds);
 }
 
 /* The mappings that were found, as a file of their tool. */
@@ -210,6 +243,7 @@ static tw_status plan_layers(run *r, FILE *out)
     how.max_nodes = r->options->search.budget;
     tw_status status = tw_rival_search_all(r->ctx, r->rival, &how, found, &mapped);
     bool all = r->options->rules == RULES_ALL;
+    if (status == TW_OK && !all) end_work(r);
     if (status == TW_OK) status = all ? show_all(r, mapped, out) : print_plans(r, found, out);
     if (status == TW_OK) status = write_mapping(r, mapped);
     free(found);
@@ -226,6 +260,7 @@ static tw_status show_cores(run *r, bool searches, FILE *out)
     how.measure = measure_of(r);
     how.max_nodes = r->options->search.budget;
     tw_status status = tw_rival_table(r->ctx, r->rival, searches ? &how : NULL, &table);
+    if (status == TW_OK) end_work(r);
     if (status != TW_OK || r->options->quiet) return status;
     return (r->options->json ? tw_core_table_print_json : tw_core_table_print_text)(r->ctx, table, out);
 }
@@ -248,6 +283,7 @@ static tw_status plan_ours(run *r, bool searches)
     const tw_mapping *mapping;
     tw_status status = tw_model_open(r->ctx, o->workload, &model);
     if (status == TW_OK) status = tw_machine_open(r->ctx, o->machine, &machine);
+    enter(r, LIMIT_WORK);
     if (status == TW_OK && searches) return tw_plan_search(r->ctx, model, machine, &o->search, &r->plan);
     if (status == TW_OK) status = tw_mapping_open(r->ctx, model, machine, o->mapping, &mapping);
     return status == TW_OK ? tw_plan_eval(r->ctx, model, machine, mapping, &r->plan) : status;
@@ -263,6 +299,7 @@ static int walk(run *r, bool searches)
 {
     bool ours = is_ours(r->options);
     tw_status status = !r->ctx ? TW_ERR_NOMEM : ours ? open_ours(r, searches) : open_files(r);
+    if (r->ctx) enter(r, LIMIT_WORK);
     int code = status_exit(r->ctx, status); /* prints what the files give reason to remark */
     if (status != TW_OK) return code;
     FILE *out = output_open();
@@ -279,9 +316,10 @@ static int walk(run *r, bool searches)
 int rivals_run(const cli_options *options, bool searches)
 {
     run r = {.options = options, .ctx = tw_context_new()};
-    if (r.ctx) limit_apply(r.ctx, options->search.time_limit);
+    if (r.ctx) enter(&r, LIMIT_OPEN);
     int code = walk(&r, searches);
     output_batch_drop(&r.files);
+    interrupt_enter(INTERRUPT_WRITING, NULL);
     tw_context_free(r.ctx);
     return code;
 }

@@ -6,10 +6,10 @@
 #include "find.h"
 #include "finish.h"
 #include "foreign.h"
+#include "interrupt.h"
 #include "limit.h"
 #include "oracle.h"
 #include "output.h"
-#include "progress.h"
 #include "status.h"
 #include "tilewright/paint.h"
 
@@ -24,8 +24,6 @@ static const char lowering_name[] = "lowering_config.txt";
 
 /* Ticks, or commands of an async machine, up to which the files hold every row; of longer plans they hold this many. */
 enum { FILE_ROWS_MAX = 20000 };
-/* Who has pressed Ctrl-C waits for what is there: what takes longer to verify is not. */
-static const double seconds_after_interrupt = 0.3;
 
 __attribute__((format(printf, 1, 2))) static void complain(const char *fmt, ...)
 {
@@ -38,6 +36,8 @@ __attribute__((format(printf, 1, 2))) static void complain(const char *fmt, ...)
 }
 
 static int exit_code(session *s, tw_status status) { return status_exit(s->ctx, status); }
+
+static void enter(session *s, limit_stage stage) { limit_enter(s->ctx, s->options->search.time_limit, stage); }
 
 /* ---- verification ---- */
 
@@ -531,18 +531,16 @@ static int print(session *s)
 /* Verifies the plan, writes the files, prints the report. A plan that was found wrong is shown all the same. */
 static int report(session *s)
 {
-    if (progress_was_stopped()) {
-        tw_context_limit_time(s->ctx, seconds_after_interrupt);
-        if (!s->options->quiet) complain("interrupted: this is the best plan that was found until then");
-    }
+    if (!s->options->quiet && !s->mapping) interrupt_say("plan");
+    enter(s, LIMIT_VERIFY);
     int wrong = s->options->verify ? verify(s) : EXIT_DONE;
     if (wrong != EXIT_DONE && !s->verdict) return wrong;
     say_cached(s);
-    limit_apply_grace(s->ctx, s->options->search.time_limit);
+    enter(s, LIMIT_FILES);
     int code = s->options->folder ? write_files(s) : EXIT_DONE;
     if (code == EXIT_DONE) code = write_path(s, s->options->trace, print_trace_file);
     if (code == EXIT_DONE) code = write_path(s, s->options->plot.file, print_picture);
-    limit_apply(s->ctx, 0); /* whatever there is is printed */
+    enter(s, LIMIT_REPORT); /* whatever there is is printed */
     if (code == EXIT_DONE) code = print(s);
     return code != EXIT_DONE ? code : wrong;
 }
@@ -581,7 +579,7 @@ static tw_status make_plan(session *s)
     if (status == TW_OK) s->model = tw_plan_model(s->plan); /* perhaps with padding written */
     if (status == TW_OK && s->options->explain) return find_remedies(s);
     bool shown = s->options->print.brief && !s->options->json && !s->options->quiet && !s->options->dump;
-    bool wanted = (shown || s->options->folder) && !progress_was_stopped();
+    bool wanted = (shown || s->options->folder) && !interrupt_came();
     return status == TW_OK && wanted ? find_hints(s) : status;
 }
 
@@ -646,6 +644,7 @@ static int run(session *s)
     if (dumped_input(s) != NO_INPUT) return print(s);
     code = check_targets(s);
     if (code != EXIT_DONE) return code;
+    enter(s, LIMIT_WORK);
     code = exit_code(s, make_plan(s));
     if (code == EXIT_INFEASIBLE) return explain(s);
     if (code == EXIT_DONE) code = check_cycles(s);
@@ -657,11 +656,12 @@ static int run_session(const cli_options *options, int (*run_it)(session *s))
 {
     session s = {.options = options, .ctx = tw_context_new()};
     if (s.ctx) {
-        limit_apply(s.ctx, options->search.time_limit);
+        enter(&s, LIMIT_OPEN);
         tw_context_use_painter(s.ctx, tw_cairo_painter());
     }
     int code = run_it(&s);
     output_batch_drop(&s.files); /* what is not in place by now must not appear */
+    interrupt_enter(INTERRUPT_WRITING, NULL);
     free(s.verdict);
     tw_context_free(s.ctx);
     return code;
@@ -682,8 +682,14 @@ static int emit_to_stdout(session *s)
 static int emit(session *s)
 {
     int code = exit_code(s, s->ctx ? open_inputs(s) : TW_ERR_NOMEM);
-    if (code == EXIT_DONE) code = exit_code(s, s->mapping ? make_plan(s) : find_lowered(s));
-    if (code == EXIT_DONE) code = verify(s);
+    if (code != EXIT_DONE) return code;
+    enter(s, LIMIT_WORK);
+    code = exit_code(s, s->mapping ? make_plan(s) : find_lowered(s));
+    if (code != EXIT_DONE) return code;
+    if (!s->mapping) interrupt_say("plan");
+    enter(s, LIMIT_VERIFY);
+    code = verify(s);
+    enter(s, LIMIT_REPORT);
     if (code != EXIT_DONE || !s->options->file) return code == EXIT_DONE ? emit_to_stdout(s) : code;
     code = write_path(s, s->options->file, print_lowering_file);
     return code != EXIT_DONE || output_batch_commit(&s->files) ? code : EXIT_WRITING;

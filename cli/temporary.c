@@ -32,17 +32,22 @@ static temporary all[LIVE_MAX];
 
 /* ---- signals ---- */
 
-static void end_by(int signal)
+void temporary_remove_all(void)
 {
     int error = errno;
     for (int i = 0; i < LIVE_MAX; i++)
         if (all[i].live) unlink(all[i].path);
-    raise(signal); /* as if there were no handler: see SA_RESETHAND */
     errno = error;
 }
 
+static void end_by(int signal)
+{
+    temporary_remove_all();
+    raise(signal); /* as if there were no handler: see SA_RESETHAND */
+}
+
 /* Whoever ignores a signal (nohup), or does something else about it, is left in peace. */
-static void watch(int signal)
+void temporary_watch(int signal)
 {
     struct sigaction now, ours = {.sa_handler = end_by, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&ours.sa_mask);
@@ -53,7 +58,7 @@ static void watch(int signal)
 static void watch_all(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) watch(signals[i]);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) temporary_watch(signals[i]);
 }
 
 /* ---- what dead runs left ---- */

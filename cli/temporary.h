@@ -20,4 +20,9 @@ temporary *temporary_make(const char *path, int *descriptor);
 int temporary_rename(temporary *t, const char *path);
 /* Removes it. */
 void temporary_remove(temporary *t);
+
+/* For handlers of signals. Removes all that there are. */
+void temporary_remove_all(void);
+/* From here on the signal, if nobody does something else about it, removes them all before it ends the process. */
+void temporary_watch(int signal);
 #endif

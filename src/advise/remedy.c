@@ -416,8 +416,9 @@ static tw_status try_search(trial *t, int op)
     tw_status status = ask(&t->asker, &problem, t->plan->mapping->op, &t->asker.options, &map, &result);
     if (status == TW_INFEASIBLE || t->asker.stopped) return TW_OK;
     TW_TRY(status);
-    const char *text =
-        tw_arena_printf(t->arena, "the best mapping that a search finds%s", result.proven ? ", proven" : "");
+    const char *text = result.proven ? tw_arena_printf(t->arena, "the best mapping of the space '%s', proven",
+                                                       tw_space_word(result.space))
+                                     : "the best mapping that a search finds";
     if (!text) return TW_ERR_NOMEM;
     tw_remedy remedy = {.kind = TW_OTHER_MAPPING, .at = t->plan->model->op[op].name, .change = text};
     TW_TRY(mapping_with(t, op, &map, &remedy.mapping));

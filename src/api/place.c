@@ -96,8 +96,7 @@ tw_status tw_packing_solve(tw_context *ctx, const tw_packing *packing, const tw_
     double before = tw_pack_clock();
     tw_pack_options own;
     TW_TRY(tw_pack_options_take(options, &ctx->diag, &own));
-    own.seconds = tw_deadline_seconds(ctx->diag.deadline, own.seconds);
-    TW_TRY(tw_pack_solve(f->item, f->n_items, &own, ctx->arena, &r));
+    TW_TRY(tw_pack_solve(f->item, f->n_items, &own, ctx->diag.deadline, ctx->arena, &r));
     *p = (tw_packed){.verdict = r.verdict,
                      .height = r.height,
                      .bound = r.bound,

@@ -47,6 +47,7 @@ double tw_deadline_left(const tw_deadline *deadline)
 {
     int64_t end = TW_DEADLINE_NEVER;
     for (const tw_deadline *c = deadline; c; c = c->quiet ? NULL : c->outer) {
+        if (atomic_load_explicit(&c->interrupted, memory_order_relaxed)) return 0;
         if (c->quiet && tw_deadline_is_over(c->outer)) return 0;
         end = tw_min(end, atomic_load_explicit(&c->end_ns, memory_order_relaxed));
     }

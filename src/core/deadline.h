@@ -29,7 +29,7 @@ void tw_deadline_init(tw_deadline *deadline, double seconds, const tw_deadline *
 void tw_deadline_follow(tw_deadline *deadline, const tw_deadline *outer);
 /* Why it is over: TW_END_TIME or TW_END_STOPPED; TW_END_DONE: it is not. Takes some tens of nanoseconds. */
 tw_ending tw_deadline_ending(const tw_deadline *deadline);
-/* Seconds until it ends by itself, at least 0; INFINITY: never. */
+/* Seconds until it ends by itself, 0 when it is over; INFINITY: never. */
 double tw_deadline_left(const tw_deadline *deadline);
 static inline bool tw_deadline_is_over(const tw_deadline *deadline)
 {

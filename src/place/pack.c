@@ -203,7 +203,7 @@ static tw_status narrow(part *p, int64_t enough, tw_pack_budget *budget)
     for (int64_t nodes = FIRST_PROBE; p->search; nodes = tw_min(nodes * 2, INT64_MAX / 4)) {
         int64_t from = tw_max(p->lower, enough);
         for (bool first = true; from < p->upper; first = false) {
-            if (budget->nodes <= 0 || tw_pack_is_late(budget)) return TW_OK;
+            if (budget->nodes <= 0 || tw_deadline_is_over(budget->deadline)) return TW_OK;
             int64_t height = first ? from : from + (p->upper - from) / 2;
             if (height >= p->upper) height = p->upper - 1;
             tw_pack_verdict verdict;
@@ -355,8 +355,8 @@ static tw_status list_clique(const tw_pack_item *item, int n, tw_arena *arena, t
     return TW_OK;
 }
 
-static tw_status solve(const tw_pack_item *item, int n, const tw_pack_options *options, tw_arena *scratch,
-                       int64_t *offset, tw_pack_result *out)
+static tw_status solve(const tw_pack_item *item, int n, const tw_pack_options *options, const tw_deadline *outer,
+                       tw_arena *scratch, int64_t *offset, tw_pack_result *out)
 {
     tw_pack_item *scaled;
     part *parts;
@@ -366,8 +366,9 @@ static tw_status solve(const tw_pack_item *item, int n, const tw_pack_options *o
     int64_t capacity = in_units.capacity = tw_min(options->capacity, 2 * LARGEST) / unit;
     TW_TRY(scale(item, n, unit, scratch, &scaled));
     tw_pack_first first;
-    double until = options->seconds > 0 ? tw_pack_clock() + options->seconds : 0;
-    TW_TRY(tw_pack_first_fit(scaled, n, until, scratch, offset, &first));
+    tw_deadline deadline;
+    tw_deadline_init(&deadline, options->seconds, outer);
+    TW_TRY(tw_pack_first_fit(scaled, n, &deadline, scratch, offset, &first));
     if (first.clash >= 0) {
         out->verdict = TW_PACK_DOES_NOT_FIT;
         out->bound = TW_UNLIMITED;
@@ -375,7 +376,7 @@ static tw_status solve(const tw_pack_item *item, int n, const tw_pack_options *o
     }
     for (int i = 0; first.height == INT64_MAX && i < n; i++) /* those that take no room are in no component */
         offset[i] = lowest_offset(&scaled[i]);
-    tw_pack_budget budget = {.nodes = options->max_nodes, .counts = &out->counts, .until = until};
+    tw_pack_budget budget = {.nodes = options->max_nodes, .counts = &out->counts, .deadline = &deadline};
     if (budget.nodes <= 0) budget.nodes = options->minimize ? DEFAULT_NODES_MINIMIZE : DEFAULT_NODES_FITS;
     heights least = {0, first.height};
     TW_TRY(split(scaled, n, scratch, offset, &parts, &n_parts));
@@ -400,8 +401,8 @@ static tw_status solve(const tw_pack_item *item, int n, const tw_pack_options *o
     return TW_OK;
 }
 
-tw_status tw_pack_solve(const tw_pack_item *item, int n, const tw_pack_options *options, tw_arena *arena,
-                        tw_pack_result *out)
+tw_status tw_pack_solve(const tw_pack_item *item, int n, const tw_pack_options *options,
+                        const tw_deadline *deadline, tw_arena *arena, tw_pack_result *out)
 {
     tw_arena *scratch = tw_arena_new();
     if (!scratch) return TW_ERR_NOMEM;
@@ -418,7 +419,7 @@ tw_status tw_pack_solve(const tw_pack_item *item, int n, const tw_pack_options *
         if (peak.load > options->capacity)
             result.verdict = TW_PACK_DOES_NOT_FIT;
         else
-            status = solve(item, n, options, scratch, offset, &result);
+            status = solve(item, n, options, deadline, scratch, offset, &result);
     }
     tw_arena_free(scratch);
     if (status == TW_OK) *out = result;

@@ -13,13 +13,13 @@
  *
  * Two questions. Does it fit into `capacity`: offsets, or a proof that there are none. How little is enough
  * (`minimize`): offsets of the least height, or an interval that holds it. Node limits decide when to give up, so the
- * answer is the same on every machine; `seconds` is for people who wait, and makes it depend on the clock.
+ * answer is the same on every machine; `seconds` and a deadline are for people who wait, and make it depend on the clock.
  *
  * How: a section is a stretch of time in which the same items are live. The load of the fullest one is a lower bound;
  * heuristics give an upper one; pack_branch.c closes the gap, component by component. */
 #ifndef TW_PLACE_PACK_H
 #define TW_PLACE_PACK_H
-#include "core/core.h"
+#include "core/deadline.h"
 
 typedef struct tw_pack_segment {
     int64_t lower, upper; /* live in [lower, upper)                                     */
@@ -50,9 +50,9 @@ typedef struct tw_pack_result {
 } tw_pack_result;
 
 /* Places n items; the result lives in `arena`. Items are sound: tw_pack_check says whether. A capacity that is too
- * small is a result, not an error. */
+ * small is a result, not an error. `deadline`, NULL: none, ends the search for something better; items are placed all the same. */
 TW_NODISCARD tw_status tw_pack_solve(const tw_pack_item *item, int n, const tw_pack_options *options,
-                                     tw_arena *arena, tw_pack_result *out);
+                                     const tw_deadline *deadline, tw_arena *arena, tw_pack_result *out);
 
 /* NULL, or what is wrong with an item, or with their sum when `bad` is n. */
 const char *tw_pack_check(const tw_pack_item *item, int n, int *bad);

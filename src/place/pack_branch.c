@@ -25,8 +25,6 @@ double tw_pack_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-bool tw_pack_is_late(const tw_pack_budget *budget) { return budget->until > 0 && tw_pack_clock() >= budget->until; }
-
 /* ---- refuted states ---- */
 
 /* A state has two names. The coarse one knows the floors and whether a hole is under them, which decides everything but
@@ -300,7 +298,7 @@ static answer try_cases(search *q, int from, int to, int s, set *why)
 static answer solve(search *q, int from, int to)
 {
     if (++q->nodes > q->node_limit || q->depth >= MAX_DEPTH) return STOPPED;
-    if (q->nodes % CLOCK_EVERY == 0 && tw_pack_is_late(q->budget)) return STOPPED;
+    if (q->nodes % CLOCK_EVERY == 0 && tw_deadline_is_over(q->budget->deadline)) return STOPPED;
     names state = hash_state(q, from, to);
     if (is_refuted(q, state.coarse) || is_refuted(q, state.fine)) return NO;
     int s = pick_section(q, from, to);
@@ -399,7 +397,7 @@ tw_status tw_pack_search_run(tw_pack_search *q, int64_t height, int64_t nodes, t
     q->height = height;
     q->budget = budget;
     *out = TW_PACK_UNDECIDED;
-    for (int round = 0; nodes > 0 && !tw_pack_is_late(budget); round++) {
+    for (int round = 0; nodes > 0 && !tw_deadline_is_over(budget->deadline); round++) {
         int64_t grown = FIRST_RUN + 4 * (int64_t)q->n;
         for (int k = 0; k < round / n_strategies && grown < INT64_MAX / 4; k++) grown += grown / 2;
         q->node_limit = tw_min(tw_min(grown, nodes), budget->nodes);

@@ -19,11 +19,10 @@
 enum { TW_PACK_SEARCH_MAX = 4000 }; /* items of a component that is searched */
 
 typedef struct tw_pack_budget {
-    int64_t nodes; /* left; the search counts down                        */
-    double until;  /* tw_pack_clock() at which to stop, 0: never            */
+    int64_t nodes;               /* left; the search counts down                        */
+    const tw_deadline *deadline; /* at which to stop, NULL: never                         */
     tw_pack_counts *counts;
 } tw_pack_budget;
-bool tw_pack_is_late(const tw_pack_budget *budget);
 
 typedef struct tw_pack_search tw_pack_search;
 /* `item` are the items of `sections` in their numbering; all of it stays the caller's. */

@@ -220,7 +220,7 @@ typedef struct pass {
     const ranked *rank; /* the items in their order */
     int n;
     fixed_list fixed;
-    double until; /* see tw_pack_first_fit    */
+    const tw_deadline *deadline; /* see tw_pack_first_fit    */
 } pass;
 
 /* One pass; items with several segments keep their whole reach all the time. */
@@ -236,7 +236,7 @@ static int64_t fit_in_time(const pass *p, block *room, int64_t *offset)
         tw_span life = lifetime(&item[i]);
         int64_t reach = tw_pack_reach(&item[i]), at = item[i].fixed;
         bool lives = life.lo < life.hi && reach > 0;
-        if (k % CLOCK_EVERY == 0) late = late || (p->until > 0 && tw_pack_clock() >= p->until);
+        if (k % CLOCK_EVERY == 0) late = late || tw_deadline_is_over(p->deadline);
         if (!late && live.next_end <= life.lo) drop_ended(&live, life.lo);
         if (at < 0)
             at = lives ? place_live(item, i, life, &live, &p->fixed, late) : tw_pack_fit(&item[i], reach, 0);
@@ -308,8 +308,8 @@ static tw_status find_clash(const tw_pack_item *item, const int *fixed, int n_fi
     return TW_OK;
 }
 
-tw_status tw_pack_first_fit(const tw_pack_item *item, int n, double until, tw_arena *scratch, int64_t *offset,
-                            tw_pack_first *out)
+tw_status tw_pack_first_fit(const tw_pack_item *item, int n, const tw_deadline *deadline, tw_arena *scratch,
+                            int64_t *offset, tw_pack_first *out)
 {
     ranked *rank;
     int *fixed, n_fixed = 0, most = 1;
@@ -331,7 +331,7 @@ tw_status tw_pack_first_fit(const tw_pack_item *item, int n, double until, tw_ar
         TW_ALLOC(scratch, live, n + 1);
         for (int i = 0; i < n; i++) rank[i] = (ranked){0, 0, lifetime(&item[i]).lo, i};
         qsort(rank, (size_t)n, sizeof *rank, by_key);
-        out->height = fit_in_time(&(pass){item, rank, n, {fixed, n_fixed}, until}, live, offset);
+        out->height = fit_in_time(&(pass){item, rank, n, {fixed, n_fixed}, deadline}, live, offset);
         return TW_OK;
     }
     placed *done;
@@ -344,7 +344,7 @@ tw_status tw_pack_first_fit(const tw_pack_item *item, int n, double until, tw_ar
         for (int i = 0; i < n; i++)
             rank[i] = (ranked){key_of(&item[i], order), second_of(&item[i], order), lifetime(&item[i]).lo, i};
         qsort(rank, (size_t)n, sizeof *rank, by_key);
-        if (order > 0 && until > 0 && tw_pack_clock() >= until) break;
+        if (order > 0 && tw_deadline_is_over(deadline)) break;
         int64_t h = first_fit(item, n, rank, span, done, now);
         if (h >= out->height) continue;
         out->height = h;

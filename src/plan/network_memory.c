@@ -169,11 +169,8 @@ static tw_status place_outer(homes *h, tw_arena *scratch, tw_network_memory *out
         out->sum_bytes += rounded(h->place[i].bytes);
     }
     if (h->n == 0) return TW_OK;
-    tw_pack_options options = {.capacity = TW_UNLIMITED,
-                               .minimize = true,
-                               .max_nodes = nodes_for(h->item, h->n),
-                               .seconds = tw_deadline_seconds(h->deadline, 0)};
-    TW_TRY(tw_pack_solve(h->item, h->n, &options, scratch, &r));
+    tw_pack_options options = {.capacity = TW_UNLIMITED, .minimize = true, .max_nodes = nodes_for(h->item, h->n)};
+    TW_TRY(tw_pack_solve(h->item, h->n, &options, h->deadline, scratch, &r));
     out->peak_bytes = r.height;
     out->least_bytes = r.bound;
     out->peak_step = (int)r.peak.lo - 1;
@@ -318,10 +315,8 @@ static tw_status place_inner(homes *h, const chip *c, const candidate *from, int
         int n_items = list_items(h, c, from, n, which), n_which = 0;
         while (which[n_which] >= 0) n_which++;
         if (n_which == 0) return TW_OK;
-        tw_pack_options options = {.capacity = c->size,
-                                   .max_nodes = nodes_for(h->item, n_items) / 8 + 1,
-                                   .seconds = tw_deadline_seconds(h->deadline, 0)};
-        TW_TRY(tw_pack_solve(h->item, n_items, &options, scratch, &r));
+        tw_pack_options options = {.capacity = c->size, .max_nodes = nodes_for(h->item, n_items) / 8 + 1};
+        TW_TRY(tw_pack_solve(h->item, n_items, &options, h->deadline, scratch, &r));
         if (r.verdict != TW_PACK_FITS) {
             leave_out(h, which, n_which, n_out);
             continue;

@@ -181,8 +181,7 @@ static tw_status put_lifetime(tw_placing *g, const tw_deadline *deadline, tw_are
     tw_pack_segment *segment;
     tw_pack_item *item;
     tw_pack_result result;
-    tw_pack_options options = {
-        .capacity = TW_UNLIMITED, .minimize = true, .seconds = tw_deadline_seconds(deadline, 0)};
+    const tw_pack_options options = {.capacity = TW_UNLIMITED, .minimize = true};
     tw_arena_mark mark = tw_arena_save(scratch);
     *height = 0;
     TW_ALLOC(scratch, segment, g->n_blocks + 1);
@@ -192,7 +191,7 @@ static tw_status put_lifetime(tw_placing *g, const tw_deadline *deadline, tw_are
         segment[i] = (tw_pack_segment){block->op, block->last_op + 1, 0, block->size};
         item[i] = (tw_pack_item){.segment = &segment[i], .n_segments = 1, .align = g->align, .fixed = -1};
     }
-    TW_TRY(tw_pack_solve(item, g->n_blocks, &options, scratch, &result));
+    TW_TRY(tw_pack_solve(item, g->n_blocks, &options, deadline, scratch, &result));
     for (int i = 0; i < g->n_blocks; i++) g->block[i].offset = result.offset[i];
     *height = result.height;
     g->least = result.bound;

@@ -191,7 +191,7 @@ static tw_status try_first_fit(packer *p, bool *fits)
     tw_pack_first first = {0};
     tw_arena_mark mark = tw_arena_save(p->scratch);
     list_items(p);
-    tw_status status = tw_pack_first_fit(p->item, p->n, 0, p->scratch, p->offset, &first);
+    tw_status status = tw_pack_first_fit(p->item, p->n, NULL, p->scratch, p->offset, &first);
     tw_arena_rewind(p->scratch, mark);
     *fits = status == TW_OK && first.height <= p->capacity;
     p->height = first.height;
@@ -248,7 +248,7 @@ static tw_status solve(packer *p, tw_diag *diag)
     const tw_pack_options options = {.capacity = p->capacity, .max_nodes = ENOUGH};
     tw_pack_result result;
     list_items(p);
-    TW_TRY(tw_pack_solve(p->item, p->n, &options, p->scratch, &result));
+    TW_TRY(tw_pack_solve(p->item, p->n, &options, NULL, p->scratch, &result));
     if (result.verdict != TW_PACK_FITS) return refuse(p, &result, diag);
     memcpy(p->offset, result.offset, (size_t)p->n * sizeof *p->offset);
     p->height = result.height;

@@ -24,6 +24,7 @@ TEST(a_deadline_within_another_ends_with_it)
     CHECK(tw_deadline_left(&inner) <= 1000 && tw_deadline_left(&inner) > 500);
     atomic_store(&outer.interrupted, true);
     CHECK_EQ(tw_deadline_ending(&inner), TW_END_STOPPED);
+    CHECK(tw_deadline_left(&inner) == 0);
     tw_deadline_init(&outer, 1e-9, NULL);
     while (tw_deadline_now() <= atomic_load(&outer.end_ns)) continue;
     CHECK_EQ(tw_deadline_ending(&inner), TW_END_TIME);

@@ -29,7 +29,7 @@ static void place(const tw_packfile *f, tw_arena *arena)
 {
     tw_pack_options options = {.capacity = INT64_MAX, .minimize = true, .max_nodes = 300};
     tw_pack_result r;
-    expect(tw_pack_solve(f->item, f->n_items, &options, arena, &r) == TW_OK);
+    expect(tw_pack_solve(f->item, f->n_items, &options, NULL, arena, &r) == TW_OK);
     if (r.verdict != TW_PACK_FITS) return;
     expect(r.bound <= r.height && r.load <= r.bound);
     for (int i = 0; i < f->n_items; i++)

@@ -12,7 +12,7 @@ static tw_pack_result solve(const tw_pack_item *item, int n, int64_t capacity, b
     tw_pack_result r;
     int bad;
     CHECK(tw_pack_check(item, n, &bad) == NULL);
-    CHECK_EQ(tw_pack_solve(item, n, &options, arena, &r), TW_OK);
+    CHECK_EQ(tw_pack_solve(item, n, &options, NULL, arena, &r), TW_OK);
     if (r.verdict == TW_PACK_FITS) {
         const char *fault = pack_check(item, n, r.offset, r.height);
         if (fault) print_error("%s\n", fault);
@@ -35,6 +35,33 @@ static void print_problem(const pack_problem *p)
             print_error(" in %d..%d", (int)it->window[k].lo, (int)it->window[k].hi);
         print_error("\n");
     }
+}
+
+/* Whoever interrupts gets a placement at once, and no proof that was not made. */
+TEST(an_interrupted_search_has_the_first_placement)
+{
+    enum { MANY = 120 };
+    tw_arena *arena = tw_arena_new();
+    tw_pack_segment segment[MANY];
+    tw_pack_item item[MANY];
+    tw_pack_options options = {.capacity = TW_UNLIMITED, .minimize = true};
+    tw_pack_result r, full;
+    tw_deadline over;
+    uint64_t seed = 7;
+    for (int i = 0; i < MANY; i++) {
+        int64_t lower = tw_test_pick(&seed, 0, 39);
+        segment[i] = (tw_pack_segment){lower, lower + tw_test_pick(&seed, 1, 12), 0, tw_test_pick(&seed, 1, 50)};
+        item[i] = (tw_pack_item){.segment = &segment[i], .n_segments = 1, .align = 1, .fixed = -1};
+    }
+    tw_deadline_init(&over, 0, NULL);
+    atomic_store(&over.interrupted, true);
+    CHECK_EQ(tw_pack_solve(item, MANY, &options, &over, arena, &r), TW_OK);
+    CHECK_EQ(tw_pack_solve(item, MANY, &options, NULL, arena, &full), TW_OK);
+    CHECK_EQ(r.verdict, TW_PACK_FITS);
+    CHECK(pack_check(item, MANY, r.offset, r.height) == NULL);
+    CHECK_EQ(r.counts.nodes, 0);
+    CHECK(full.counts.nodes > 0 && full.height < r.height);
+    tw_arena_free(arena);
 }
 
 /* The least height is what brute force finds, and one unit less is refuted. */
@@ -232,7 +259,7 @@ TEST(many_buffers_are_placed_without_a_search)
     }
     tw_pack_options options = {.capacity = TW_UNLIMITED, .minimize = true};
     tw_pack_result r;
-    CHECK_EQ(tw_pack_solve(item, N, &options, arena, &r), TW_OK);
+    CHECK_EQ(tw_pack_solve(item, N, &options, NULL, arena, &r), TW_OK);
     CHECK_EQ(r.verdict, TW_PACK_FITS);
     CHECK(r.counts.limited);
     CHECK(r.bound <= r.height);

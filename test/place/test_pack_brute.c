@@ -257,7 +257,7 @@ static tw_pack_result solve(const tw_packfile *f, int64_t capacity, bool minimiz
 {
     tw_pack_options options = {.capacity = capacity, .minimize = minimize};
     tw_pack_result r;
-    CHECK_EQ(tw_pack_solve(f->item, f->n_items, &options, arena, &r), TW_OK);
+    CHECK_EQ(tw_pack_solve(f->item, f->n_items, &options, NULL, arena, &r), TW_OK);
     return r;
 }
 

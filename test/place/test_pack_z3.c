@@ -145,7 +145,7 @@ static int64_t least_height(const pack_problem *p, const int *partner, int64_t *
     tw_pack_result r;
     CHECK_EQ(tw_pack_join(p->item, partner, p->n, arena, &joined), TW_OK);
     CHECK_EQ(joined.conflict, -1);
-    CHECK_EQ(tw_pack_solve(joined.item, joined.n, &options, arena, &r), TW_OK);
+    CHECK_EQ(tw_pack_solve(joined.item, joined.n, &options, NULL, arena, &r), TW_OK);
     CHECK(r.verdict != TW_PACK_UNDECIDED);
     if (r.verdict == TW_PACK_FITS) {
         CHECK_EQ(r.bound, r.height);

@@ -53,6 +53,15 @@ done >>rows.csv <<'ROWS'
 ROWS
 [ "$(grep -c ',0,1,' rows.csv)" = 1 ] || fail "one row should not fit"
 
+# ---- Ctrl-C keeps the best fit so far ----
+timeout --foreground --preserve-status -s INT 0.2 "$tw" calibrate -m guess.yaml rows.csv --train=all -o stopped.yaml >out.txt 2>err.txt
+code=$?
+case $code in
+0) [ -s stopped.yaml ] || fail "a fit that was stopped writes no machine" ;;
+1) says err.txt "interrupted before there was anything to keep" ;;
+*) fail "a fit that was stopped ends with $code" ;;
+esac
+
 # ---- the report, and the file ----
 expect 0 -m guess.yaml rows.csv --train=all -o found.yaml; is_empty err.txt; narrow out.txt
 for word in "cluster  17 rows, 3 parameters" "fitted to   16 rows" "16 as measured, 1 do not" "parameter  before" \

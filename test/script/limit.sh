@@ -133,6 +133,21 @@ ERT:
 YAML
 sed 's/K: 8, C: 4, P: 12/K: 96, C: 64, P: 60/' "$source"/test/rivals/timeloop/problem.yaml >problem.yaml
 limited 0.6 "0" plan problem.yaml -m arch.yaml -m energy.yaml --threads=1 --no-cache -q -o timeloop
+# How far the best so far may be from the best is told, or that it is not known.
+limited 0.3 "0" plan problem.yaml -m arch.yaml -m energy.yaml --threads=1 --no-cache -o timeloop
+lacks out.txt "inf %"; grep -qE "at most [0-9.]+ % above|not known: the search ended before it had a bound" out.txt || fail "no bound, and no word about it"
+timeout --foreground --preserve-status -s INT 0.4 "$tw" plan problem.yaml -m arch.yaml -m energy.yaml --threads=1 --no-cache -o timeloop >out.txt 2>err.txt
+code=$?
+[ $code = 0 ] || fail "a search by Timeloop's rules that was stopped ends with $code"
+says err.txt "interrupted: this is the best mapping that was found until then"; lacks out.txt "inf %"
+# Operators that may be fused and for which there is no time as a chain: nothing is proven of them.
+cat >chain.yaml <<'YAML'
+workload: chain
+ops:
+  - {name: a, op: conv, shape: [16, 28, 28], out: 32, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, accumulator: i32, output: ya}
+  - {name: b, op: conv, shape: [32, 28, 28], out: 32, kernel: 1, dtype: i8, out_dtype: i8, accumulator: i32, inputs: {ifm: ya}, output: yb, fused: true}
+YAML
+for limit in 0.05 0.3; do limited $limit "0 1" plan chain.yaml -m simple3 "${one[@]}"; done
 
 # By ZigZag's rules: layers whose orders there is no time to try have the best of those that were.
 zz=$source/test/rivals/zigzag

@@ -38,6 +38,13 @@ for ending in png svg pdf; do
     expect 0 plan "${digits[@]}" --plot=buffers -o memory.$ending && picture memory.$ending
     expect 0 plan "${digits[@]}" --plot=losses -o whole.$ending && picture whole.$ending
 done
+# What is proven stands below the title, with its space; of a mapping that was given nothing is.
+for kind in roofline traffic losses; do
+    grep -qE "proven(: no mapping)? in the space '[a-z]+'" tick-$kind.svg || fail "tick-$kind.svg does not say what is proven"
+    lacks $kind.svg "in the space"
+done
+grep -qE "proven(: no mapping)? in the space '[a-z]+'" pareto.svg || fail "pareto.svg does not say what is proven"
+says whole.svg "proven in the space"
 [ "$(ls)" = "$(printf '%s\n' {buffers,costs,gantt,losses,memory,pareto,roofline,tick-buffers,tick-gantt,tick-losses,tick-roofline,tick-traffic,traffic,whole}.{pdf,png,svg} cache err.txt out.txt | sort)" ] ||
     fail "other files than pictures: $(ls | tr '\n' ' ')"
 

@@ -256,11 +256,15 @@ if command -v script >/dev/null; then
     # shown ARGS...: what a terminal of 80 columns gets, one line for each time that the line was written.
     shown() { TERM=dumb script -qec "stty cols ${columns:-80}; $tw plan $*" /dev/null </dev/null | tr '\r' '\n' >out.txt; }
     shown "${long[@]}" -o tty --full --time-limit=1.5 --no-cache
-    grep -qE "^matmul  [0-9]\.[0-9] s, .* s left  .*, bound [0-9']+" out.txt || { fail "no progress on a terminal"; head -3 out.txt >&2; }
+    grep -qE "^matmul  best [0-9']+, bound [0-9']+ in space '[a-z]+', gap [0-9.]+ %, [0-9.]+ of at most [0-9.]+" out.txt || { fail "no progress on a terminal"; head -3 out.txt >&2; }
     grep -qE 'simulated, [0-9]+\.[0-9]+ s$' out.txt || fail "the report does not tell the seconds"
     grep -qE '^ {30,}$' out.txt || fail "the line of progress is not erased"
     columns=40 shown "${long[@]}" -o tty --time-limit=1.5 --no-cache
-    grep -E '^matmul  [0-9]' out.txt | grep -qE '^.{40,}' && fail "progress is wider than the terminal"
+    grep -E '^matmul  best' out.txt | grep -qE '^.{40,}' && fail "progress is wider than the terminal"
+    # Whatever the operator is called, the bound and what it is about fit into 80 columns.
+    printf 'workload: named\nops:\n  - {name: a_rather_long_name_of_an_operator, op: matmul, shape: [64, 48, 80]}\n' >named.yaml
+    shown named.yaml "${long[@]:1}" -o tty --time-limit=1.5 --no-cache
+    grep -qE "^a_rather_long_\.\.  best [0-9']+, bound [0-9']+ in space '[a-z]+'" out.txt || { fail "the bound is cut off"; grep best out.txt | head -3 >&2; }
     shown "${long[@]}" -o tty --time-limit=1.5 --no-cache --quiet; grep -q ", bound" out.txt && fail "--quiet shows progress"
     shown "${small[@]}" -o tty --no-cache; grep -q ", bound" out.txt && fail "a short search shows progress"
     shown "${small[@]}" -o tty; shown "${small[@]}" -o tty

@@ -63,6 +63,8 @@ export async function checkCompareLooks(browser, report, sides) {
   for (const look of LOOKS) {
     const what = `compare, ${look.width} px`;
     const { page, context, problems } = await load(browser, report, look);
+    const bounds = await page.$$eval(".sides section[data-side] dd[data-key=bound]", (list) => list.map((dd) => dd.textContent));
+    check(bounds.every((text) => text === "none" || / in the space '/.test(text)), `${what}: each bound names its space: ${bounds.join("; ")}`);
     const keys = await page.$$eval(".sides section[data-side] dl.facts", (lists) => lists.map((list) => [...list.querySelectorAll("dd")].map((dd) => dd.dataset.key).join()));
     check(keys.length === 2 && keys[0] === keys[1] && /bound/.test(keys[0]), `${what}: facts of the sides: ${keys.join(" | ")}`);
     const docs = sides.map((side) => lib.readJson(side.folder, "plan.json"));

@@ -616,6 +616,22 @@ static void read_spans(reader *r, const place *root)
     r->doc->programs = json_array_size(programs.value) > 0;
 }
 
+/* What the bound of all layers is about; of groups it is about any plan. */
+static const char *spaces_of(reader *r, const place *totals)
+{
+    const char *list = NULL;
+    place spaces = field(totals, "bound_spaces");
+    if (number_of(totals, "groups") > 0) return NULL;
+    for (size_t i = 0; i < json_array_size(spaces.value); i++) {
+        place at = entry(&spaces, i);
+        const char *word = json_string_value(at.value);
+        if (!word) continue;
+        list = tw_arena_printf(r->arena, "%s%s'%s'", list ? list : "", list ? ", " : "", word);
+        if (!list) r->failed = true;
+    }
+    return list;
+}
+
 static void read_network(reader *r, const place *root)
 {
     static const known in_totals[] = {{"cycles", -1},
@@ -641,6 +657,7 @@ static void read_network(reader *r, const place *root)
         place cycles = field(&totals, "cycles");
         if (!cycles.value) complain(r, &cycles, "is missing");
         add_known(r, "", &totals, in_totals);
+        r->doc->spaces = spaces_of(r, &totals);
         read_losses(r, &totals);
     }
     add_known(r, "", root, in_all);

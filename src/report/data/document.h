@@ -39,6 +39,7 @@ typedef struct tw_document {
     bool network;
     const char *model; /* its name; of a network, the file that it is from */
     const char *machine, *unit;
+    const char *spaces;  /* "'all', 'windows'", which the bound of a network is about; NULL: not said */
     const char *verdict; /* "verified", "checked", "not verified", "wrong" */
     const tw_doc_value *value;
     int64_t n_values;

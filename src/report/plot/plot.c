@@ -1,5 +1,6 @@
 /* src/report/plot/plot.c - what all pictures of a plan have in common, see plot.h. */
 #include "report/plot/plot.h"
+#include "report/text/proof.h"
 #include "write/number.h"
 
 #include <math.h>
@@ -86,6 +87,20 @@ static tw_status check_joint(const tw_plot_options *options, tw_diag *diag)
     return TW_OK;
 }
 
+/* Pictures of what an operator costs say what is proven of that. */
+static tw_status find_caption(tw_plot *plot)
+{
+    tw_text text = {0};
+    tw_plot_kind kind = plot->options->kind;
+    if (kind == TW_PLOT_GANTT || kind == TW_PLOT_BUFFERS || plot->n_ops != 1 || plot->plan->joint) return TW_OK;
+    tw_search_caption(&plot->plan->op[plot->first_op], &text);
+    bool any = text.len > 0;
+    if (any) plot->caption = tw_arena_printf(plot->arena, "%s", text.bytes);
+    bool lost = text.failed || (any && !plot->caption);
+    tw_text_release(&text);
+    return lost ? TW_ERR_NOMEM : TW_OK;
+}
+
 tw_status tw_report_plot(const tw_plan *plan, const tw_plot_options *options, const tw_painter *painter,
                          tw_arena *scratch, tw_diag *diag, FILE *out)
 {
@@ -103,7 +118,8 @@ tw_status tw_report_plot(const tw_plan *plan, const tw_plot_options *options, co
     TW_TRY(choose_ops(&plot));
     TW_TRY(choose_cycles(&plot));
     plot.arena = tw_arena_new();
-    tw_status status = plot.arena ? draw[options->kind](&plot) : TW_ERR_NOMEM;
+    tw_status status = plot.arena ? find_caption(&plot) : TW_ERR_NOMEM;
+    if (status == TW_OK) status = draw[options->kind](&plot);
     tw_canvas_drop(&plot.canvas);
     tw_arena_free(plot.arena);
     return status;
@@ -142,22 +158,33 @@ const char *tw_plot_fit(const char *text, double width, double size, tw_arena *a
 
 /* ---- opening and closing ---- */
 
-/* "matmul on kpu: 9'650 cycles", as much of it as there is room for. */
+/* The next line, as much of it as there is room for. */
+static tw_status put_line(tw_plot *plot, unsigned colour, const char *text)
+{
+    if (text) text = tw_plot_fit(text, plot->width - 2 * TW_PLOT_MARGIN, TW_PLOT_TEXT, plot->arena);
+    if (!text) return TW_ERR_NOMEM;
+    tw_plot_put(plot, TW_PLOT_MARGIN, plot->y + TW_PLOT_TEXT, TW_LEFT, colour, text);
+    plot->y += TW_PLOT_LINE;
+    return TW_OK;
+}
+
+/* "matmul on kpu: 9'650 cycles", and the caption. */
 static tw_status put_title(tw_plot *plot, const char *what)
 {
     const tw_plan *plan = plot->plan;
     const char *name = !plan ? "" : plot->n_ops == 1 ? plan->model->op[plot->first_op].name : plan->model->name;
     const char *text = plan ? tw_arena_printf(plot->arena, "%s on %s: %s", name, plan->machine->name, what)
                             : tw_arena_printf(plot->arena, "%s: %s", plot->subject, what);
-    if (text) text = tw_plot_fit(text, plot->width - 2 * TW_PLOT_MARGIN, TW_PLOT_TEXT, plot->arena);
-    if (!text) return TW_ERR_NOMEM;
-    tw_plot_put(plot, TW_PLOT_MARGIN, TW_PLOT_MARGIN + TW_PLOT_TEXT, TW_LEFT, TW_INK, text);
+    plot->y = TW_PLOT_MARGIN;
+    TW_TRY(put_line(plot, TW_INK, text));
+    if (plot->caption) TW_TRY(put_line(plot, TW_INK, plot->caption));
+    plot->y += 4;
     return TW_OK;
 }
 
 tw_status tw_plot_open(tw_plot *plot, double height, const char *what)
 {
-    double all = TW_PLOT_MARGIN + TW_PLOT_LINE + 4 + height + TW_PLOT_MARGIN;
+    double head = (plot->caption ? 2 : 1) * TW_PLOT_LINE + 4, all = TW_PLOT_MARGIN + head + height + TW_PLOT_MARGIN;
     const tw_medium medium = {plot->options->image, plot->painter, plot->out, plot->options->dpi};
     if (all * fmax(2, tw_medium_scale(&medium, plot->mm / plot->width)) > TW_CANVAS_MAX)
         return tw_diag_error(plot->diag, (tw_loc){0},
@@ -165,7 +192,6 @@ tw_status tw_plot_open(tw_plot *plot, double height, const char *what)
     TW_TRY(tw_canvas_explain(tw_canvas_open_print(&plot->canvas, &medium, plot->width, (int)ceil(all), plot->mm),
                              plot->diag));
     tw_canvas_rect(&plot->canvas, 0, 0, plot->width, ceil(all), TW_PAPER);
-    plot->y = TW_PLOT_MARGIN + TW_PLOT_LINE + 4;
     return put_title(plot, what);
 }
 

@@ -5,6 +5,7 @@
  * that this takes, draws from top to bottom and closes it:
  *
  *     title                                matmul on kpu: 9'650 cycles
+ *     caption, if a bound is known         proven in the space 'all': at least 8'552 cycles
  *     a frame, or several                  |..............|  axes are drawn around it
  *     legend                               [] ifm  [] w  [] ofm                                         */
 #ifndef TW_REPORT_PLOT_PLOT_H
@@ -19,6 +20,7 @@ enum { TW_PLOT_MARGIN = 6, TW_PLOT_LINE = 13 /* from one line of text to the nex
 typedef struct tw_plot {
     const tw_plan *plan; /* NULL: of a network        */
     const char *subject; /* that the title begins with; NULL: the plan's */
+    const char *caption; /* a line below the title, NULL: none           */
     const tw_plot_options *options;
     int first_op, n_ops; /* that are shown                       */
     tw_span shown;       /* cycles of the plan                   */

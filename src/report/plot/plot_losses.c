@@ -1,6 +1,7 @@
 /* src/report/plot/plot_losses.c - where the time goes: a bar for the peak and one for each part, which begins where the one above it
  * ends, up to the time that the plan takes; see plot.h. */
 #include "report/facts/losses.h"
+#include "report/facts/network_row.h"
 #include "report/plot/plot.h"
 #include "write/number.h"
 
@@ -121,6 +122,13 @@ static tw_status draw_network(tw_plot *plot, const tw_network_plan *plan)
     const char *path = tw_network_summary_of(plan->network).path, *slash = strrchr(path, '/');
     plot->subject = tw_arena_printf(plot->arena, "%s on %s", slash ? slash + 1 : path, plan->machine->name);
     if (!plot->subject) return TW_ERR_NOMEM;
+    if (plan->totals.n_programs == 0 && plan->totals.bound > 0) {
+        char spaces[TW_SPACES_MAX];
+        plot->caption = tw_arena_printf(plot->arena, "proven in %s: at least %s cycles",
+                                        tw_spaces_text(tw_network_spaces(plan), spaces),
+                                        TW_GROUPED((int64_t)plan->totals.bound));
+        if (!plot->caption) return TW_ERR_NOMEM;
+    }
     TW_TRY(tw_losses_of_network(plan, plot->arena, &losses));
     return draw(plot, &losses);
 }

@@ -206,6 +206,10 @@ static void put_heads(printer *p)
                        doc->network ? "" : doc->verdict);
         tw_line_end(&p->line);
         tw_line_wrap(&p->line, 3, TW_DIM, doc->file);
+        if (doc->spaces) {
+            tw_line_printf(&p->line, 3, TW_DIM, "bound in the space %s", doc->spaces);
+            tw_line_end(&p->line);
+        }
     }
     for (int i = 0; i < p->c->n_remarks; i++) tw_line_wrap(&p->line, 0, TW_ALARM, p->c->remark[i]);
     tw_line_end(&p->line);

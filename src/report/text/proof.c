@@ -5,6 +5,7 @@
 
 #include "plan/links.h"
 #include "report/facts/cuts.h"
+#include "report/facts/network_row.h"
 #include "report/facts/network_words.h"
 #include "report/text/summary.h"
 #include "write/number.h"
@@ -173,6 +174,20 @@ static void describe_claim(const tw_machine *machine, const tw_search_record *r,
     if (!r->proven) tw_text_printf(out, " than %s", value_text(machine, measure, r->bound, value));
 }
 
+void tw_search_caption(const tw_op_plan *plan, tw_text *out)
+{
+    char value[VALUE_MAX];
+    const tw_search_record *r = &plan->search;
+    const char *space = tw_space_word(r->space), *limited = r->limited ? ", as limited" : "";
+    tw_measure measure = r->objective[0].measure;
+    if (!plan->searched || (!r->proven && r->bound <= 0)) return;
+    if (r->proven)
+        tw_text_printf(out, "proven: no mapping in the space '%s'%s %s", space, limited, less_word(measure));
+    else
+        tw_text_printf(out, "proven in the space '%s'%s: at least %s", space, limited,
+                       value_text(plan->program.machine, measure, r->bound, value));
+}
+
 static void describe_work(const tw_search_record *r, const tw_print_options *options, tw_text *out)
 {
     char points[TW_GROUPED_MAX], parts[TW_GROUPED_MAX], simulated[TW_GROUPED_MAX];
@@ -261,7 +276,17 @@ void tw_search_print(const tw_op_plan *plan, const tw_print_options *options, tw
     print_fusion(machine, r, line);
 }
 
-/* "3 of 18 operators proven best; the largest gap is 4.35%, of conv3; out of budget" */
+/* " in the space 'all'"; where operators were searched in several, all of them. */
+static void describe_spaces(const tw_plan *plan, tw_text *out)
+{
+    unsigned spaces = 0;
+    char text[TW_SPACES_MAX];
+    for (int i = 0; i < plan->model->n_ops; i++)
+        if (plan->op[i].searched) spaces |= 1u << plan->op[i].search.space;
+    tw_text_printf(out, " in %s", tw_spaces_text(spaces, text));
+}
+
+/* "3 of 18 operators proven best in the space 'all'; the largest gap is 4.35%, of conv3; out of budget" */
 static void describe_searches(const tw_plan *plan, tw_text *out)
 {
     const tw_search_record *worst = NULL;
@@ -280,6 +305,7 @@ static void describe_searches(const tw_plan *plan, tw_text *out)
     }
     if (n == 0) return;
     tw_text_printf(out, "%d of %d operators proven best", n_proven, n);
+    describe_spaces(plan, out);
     if (worst)
         tw_text_printf(out, "; the largest gap is %s, of %s%s", tw_gap_text(worst->gap, false, number),
                        plan->model->op[at].name, ending_text(worst));

@@ -17,6 +17,9 @@
 void tw_search_print(const tw_op_plan *plan, const tw_print_options *options, tw_line *line);
 /* The same of all operators together: how many are proven, the largest gap, what was fused. */
 void tw_searches_print(const tw_plan *plan, const tw_print_options *options, tw_line *line);
+/* What is proven of the first objective, and in which space, for the caption of a picture: "proven in the space 'all': at least 8'552 cycles"; nothing
+ * where nothing is. */
+void tw_search_caption(const tw_op_plan *plan, tw_text *out);
 /* A row for each point of the front of operator `op`: its values, and the tiles; nothing when there is no front. `brief`: of many points some, from
  * the first to the last. */
 TW_NODISCARD tw_status tw_front_print(const tw_plan *plan, int op, bool brief, tw_line *line, tw_arena *scratch,

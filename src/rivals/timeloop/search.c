@@ -351,10 +351,30 @@ static tw_status look_around(hunt *h, int n, const choice *order, bool apart)
     return TW_OK;
 }
 
-static tw_status search_frames(hunt *h, int n, const choice *order)
+/* Both ways. */
+static tw_status look_first(hunt *h, int n, const choice *order)
 {
     TW_TRY(look_around(h, n, order, false));
-    if (h->options->measure != TW_ENERGY) TW_TRY(look_around(h, n, order, true));
+    return h->options->measure != TW_ENERGY ? look_around(h, n, order, true) : TW_OK;
+}
+
+/* Time is up and nothing was found: something is looked for a moment longer. */
+static tw_status hurry(hunt *h, int n, const choice *order)
+{
+    static const double moment = 0.2; /* seconds */
+    tw_deadline soon;
+    tw_deadline_init(&soon, moment, NULL);
+    h->pulse = (tw_pulse){.deadline = &soon};
+    h->stopped = false;
+    tw_status status = look_around(h, n, order, false);
+    h->pulse = (tw_pulse){.deadline = h->work.diag->deadline};
+    return status;
+}
+
+static tw_status search_frames(hunt *h, int n, const choice *order)
+{
+    TW_TRY(look_first(h, n, order));
+    if (!h->found && tw_deadline_is_over(h->pulse.deadline)) TW_TRY(hurry(h, n, order));
     for (int i = 0; i < n; i++) {
         if (!is_better(h, order[i].least)) return TW_OK;
         if (is_over(h, 1 << 10)) {

@@ -13,6 +13,7 @@ import { TileSelection } from "../selection";
 import type { Trace } from "../trace";
 import { waterfall } from "../waterfall";
 import { gantt } from "./gantt";
+import { spacesText } from "./overview";
 import { digits, duration, energyText, percent } from "../numbers";
 import "./compare.css";
 
@@ -313,6 +314,13 @@ function clockOf(doc: Doc): number | null {
   return (doc.machine.clock_mhz as number | null | undefined) ?? null;
 }
 
+/** What the proven bound is about: " in the space 'all'"; older documents do not say. */
+function boundOf(doc: Doc): string {
+  if (isNetwork(doc)) return doc.totals.groups ? " for any plan" : spacesText(doc.totals.bound_spaces);
+  const ops = (doc.ops ?? []) as { search?: { space?: string } | null }[];
+  return spacesText([...new Set(ops.flatMap((op) => op.search?.space ?? []))]);
+}
+
 /** Where the bounds of a plan stand: what one side has, both show. */
 const BOUNDS: Record<string, string> = { bound: "search.bound", busiest: "bound.cycles" };
 
@@ -337,7 +345,7 @@ function sideCard(side: Side, i: number, all: Difference[]): HTMLElement {
     ["bottleneck", "bound by", value("bottleneck")],
   ];
   const show = (key: string, x: string | number) =>
-    typeof x === "string" ? x : key === "time" ? duration(x, clock!) : key === "of_peak" ? percent(x) : key === "energy_fj" ? energyText(x) : digits(x);
+    typeof x === "string" ? x : key === "time" ? duration(x, clock!) : key === "of_peak" ? percent(x) : key === "energy_fj" ? energyText(x) : key === "bound" ? digits(x) + boundOf(doc) : digits(x);
   const both = (key: string) => ["bound", "busiest"].includes(key) && all.some((d) => d.key === BOUNDS[key] && (d.a || d.b));
   const list = facts
     .filter(([key, , x]) => both(key) || (x !== null && x !== 0))

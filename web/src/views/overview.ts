@@ -85,7 +85,7 @@ function boundedBy(ops: OpDoc[]): string {
   return names.length > 3 ? `${names.slice(0, 3).join(", ")}, ..` : names.join(", ");
 }
 
-/** "9'650 cycles · 17.8 % above the bound 8'192 (array) · bound by array · verified against OpenBLAS" */
+/** "9'650 cycles · 17.8 % above the bound of these tiles, 8'192 (array) · bound by array · verified against OpenBLAS" */
 export function verdictLine(app: App): Node {
   const { summary, ops, groups, bound: common } = app.plan.doc;
   const bound = groups ? common!.cycles : total(ops, (op) => op.bound.cycles);
@@ -95,7 +95,7 @@ export function verdictLine(app: App): Node {
   const parts: Child[] = [cycles];
   if (bound > 0 && summary.cycles > 0)
     parts.push(
-      `${above > 0 ? `${percent(above)} above` : "at"} the bound ${digits(bound)}${engines.length === 1 ? ` (${engines[0]})` : ""}`,
+      `${above > 0 ? `${percent(above)} above` : "at"} the bound of these ${groups ? "commands" : "tiles"}, ${digits(bound)}${engines.length === 1 ? ` (${engines[0]})` : ""}`,
     );
   parts.push(`bound by ${groups ? engines[0] : boundedBy(ops)}`, searchText(ops));
   const shown = parts.filter((part) => part !== null);
@@ -120,8 +120,13 @@ function badgeOfVerdicts(verdicts: StepVerdict[]): Badge | null {
   return verdicts.every((v) => v.equal || !v.compared) ? "verified" : "not verified";
 }
 
+/** What the bound of a network is about: where steps run in groups no plan takes fewer cycles. */
+export function boundIn(totals: Network["totals"]): string {
+  return totals.groups ? " to what any plan takes" : spacesText(totals.bound_spaces);
+}
+
 /** " in the space 'windows'"; older documents do not say. */
-function spacesText(spaces: string[] | undefined): string {
+export function spacesText(spaces: string[] | undefined): string {
   return spaces?.length ? ` in the space ${spaces.map((space) => `'${space}'`).join(", ")}` : "";
 }
 
@@ -132,7 +137,7 @@ export function networkLine(page: PageData): Node {
   const badge = badgeOfVerdicts(steps.flatMap((step) => step.verdict ?? [])) ?? (checked_commands ? "checked" : "not verified");
   const parts: Child[] = [
     el("strong", { "data-key": "cycles", "data-value": totals.cycles }, [timeText(totals.cycles, clockOf(page.plans[0]))]),
-    totals.bound > 0 && totals.cycles > 0 ? `search gap ${percent(1 - totals.bound / totals.cycles)}${totals.groups ? "" : spacesText(totals.bound_spaces)}` : null,
+    totals.bound > 0 && totals.cycles > 0 ? `search gap ${percent(1 - totals.bound / totals.cycles)}${boundIn(totals)}` : null,
     `${totals.planned_steps} of ${steps.length} steps planned`,
     limit ? `mostly bound by ${limit}` : null,
   ];
