@@ -998,6 +998,7 @@ static tw_status run_peak(branch *b)
     const bool counts = b->options->exhaustive || b->out->front.counts || b->goals->pareto;
     int n = 0;
     if (b->goals->goal[0].measure != TW_PEAK || counts || b->space->rules->nests) return TW_OK;
+    if (b->goals->n_limits > 0) return TW_OK; /* the smallest tiles seldom are within them */
     aim(b);
     for (int tiled = 1; tiled < TW_MAX_MEMORIES; tiled++)
         for (int i = 0; i < b->space->n_frames && n < MOST_FRAMES; i++) {
