@@ -42,7 +42,6 @@ typedef struct box {
     cuts cut[LOOPS];
     int64_t passes[KINDS]; /* of a tile, for a point of the reduction          */
     int64_t all;           /* the same of all tiles                              */
-    int64_t tail;          /* cycles behind all passes                             */
 } box;
 
 typedef struct block { /* blocks, by the loops along which they are short */
@@ -268,27 +267,44 @@ static void look_at_tiles(box *b)
 }
 
 /* The way of a tile of so many sums into the first memory behind its last pass, at least: what is executed last has all of them but for those of all
- * other passes, or the tile takes a pass more. */
-static int64_t leaving(const box *b, int64_t sums, bool single)
+ * other passes, or the tile takes a pass more, and the program `more` cycles. */
+static int64_t leaving(const box *b, int64_t sums, int64_t more)
 {
-    int64_t spare = single ? 0 : (tw_cdiv(sums, b->units) - 1) * b->units;
-    return tw_min(way_out(b, sums - spare), way_out(b, 1) + b->points);
+    int64_t spare = (tw_cdiv(sums, b->units) - 1) * b->units;
+    return tw_min(way_out(b, sums - spare), way_out(b, 1) + more);
 }
 
-/* Cycles behind all passes: the last tile's way out; and the one before it, which leaves the first memory first, where one of these loops runs innermost and
- * of the last tile so many points of the reduction come behind it. */
-static int64_t end_of(const box *b, unsigned loops, int64_t points, bool single)
+static int64_t last_sums(const box *b)
 {
-    int64_t last = 1, least = INT64_MAX, each = b->s->elem_units[b->output];
+    int64_t last = 1;
     for (int i = 0; i < b->n_loops; i++) last *= last_of(&b->cut[i]);
-    int64_t stored = tw_cost_of_units(&b->write->cost, last * each), tail = leaving(b, last, single) + stored;
+    return last;
+}
+
+/* Cycles in which the last tile goes out of the first memory. */
+static int64_t storing(const box *b)
+{
+    return tw_cost_of_units(&b->write->cost, last_sums(b) * b->s->elem_units[b->output]);
+}
+
+/* Cycles behind all passes, by the last tile. */
+static int64_t end_of(const box *b, bool single, int64_t more)
+{
+    return (single ? way_out(b, last_sums(b)) : leaving(b, last_sums(b), more)) + storing(b);
+}
+
+/* The same by the tile before it, which leaves the first memory first, where one of these loops runs innermost and of the last tile so many points of
+ * the reduction come behind it; that the array waits in between does not come on top. */
+static int64_t end_behind(const box *b, unsigned loops, int64_t points, bool single, int64_t more)
+{
+    int64_t last = last_sums(b), least = INT64_MAX, each = b->s->elem_units[b->output];
     for (int i = 0; i < b->n_loops; i++) {
         if (!(loops >> i & 1) || !is_cut(&b->cut[i])) continue;
         int64_t sums = last / last_of(&b->cut[i]) * last_but_one_of(&b->cut[i]);
-        int64_t cycles = leaving(b, sums, single) + tw_busy_of(b->write, 1, sums * each) + stored;
-        least = tw_min(least, cycles - tw_cdiv(last, b->units) * points);
+        int64_t out = single ? way_out(b, sums) : leaving(b, sums, more);
+        least = tw_min(least, out + tw_busy_of(b->write, 1, sums * each));
     }
-    return least < INT64_MAX ? tw_max(tail, least) : tail;
+    return least == INT64_MAX ? 0 : least + storing(b) - tw_cdiv(last, b->units) * points;
 }
 
 /* Units of an input for a point of the reduction: of P, or a tile that is short along these loops. */
@@ -362,11 +378,11 @@ static int64_t coming(const box *b, int64_t points, bool single)
     return tw_max(least, most + late(b->second) + way_in(b, 2, single ? points : 0));
 }
 
-/* Cycles of a program in which the first mover carries what some execution needs in so many, which then takes so long to come, with which so many passes
- * begin. */
+/* Cycles up to the last pass where the first mover carries what some execution needs in so many, which then takes so long to come, with which so many
+ * passes begin. */
 static int64_t cycles_of(const box *b, int64_t carried, int64_t comes, int64_t passes)
 {
-    return b->launch + carried + comes + tw_busy_of(b->mac, 1, passes) + b->tail;
+    return b->launch + carried + comes + tw_busy_of(b->mac, 1, passes);
 }
 
 /* ---- blocks ---- */
@@ -441,10 +457,11 @@ static bool look_at_blocks(box *b, block *k)
     return true;
 }
 
-/* Cycles in which the array waits between blocks, where iterations have `first` points and the last one `last`. */
-static int64_t waiting(box *b, const block *k, int64_t first, int64_t last)
+/* Cycles in which the array waits between blocks, where iterations have `first` points and the last one `last`; and *once between two of them, at most. */
+static int64_t waiting(box *b, const block *k, int64_t first, int64_t last, int64_t *once)
 {
     int64_t least = INT64_MAX, each[KINDS][KINDS];
+    *once = 0;
     if (k->n_orders == 0) return 0;
     for (int i = 0; i < KINDS; i++)
         for (int j = 0; j < KINDS; j++) {
@@ -456,6 +473,7 @@ static int64_t waiting(box *b, const block *k, int64_t first, int64_t last)
             int64_t leaves = tw_busy_of(b->drain, 1, over * b->s->elem_units[b->output]);
             each[i][j] =
                 tw_max(0, leaves - (k->passes[i] - k->first[i]) * last - (k->passes[j] - k->last[j]) * first);
+            *once = tw_max(*once, each[i][j]);
         }
     for (int order = 0; order < k->n_orders; order++) {
         int64_t sum = 0;
@@ -469,42 +487,58 @@ static int64_t waiting(box *b, const block *k, int64_t first, int64_t last)
 
 /* ---- the three cases ---- */
 
-/* Cycles where the first block begins an iteration with so many points of the reduction, after so many that the first mover has carried in `before`; or
- * where it has executed P of it. */
-static int64_t with_iteration(const box *b, const block *k, int64_t done, int64_t before, int64_t points)
+/* Cycles up to the last pass where the first block begins an iteration with so many points of the reduction, after so many that the first mover has carried
+ * in `before`; and *done where it has executed P of it. */
+static int64_t with_iteration(const box *b, const block *k, int64_t after, int64_t before, int64_t points,
+                              int64_t *done)
 {
-    int64_t carried = before + carrying_tile(b, points);
-    int64_t left = (b->all - k->passes[0]) * b->points + k->passes[0] * (b->points - done);
-    int64_t comes = coming(b, points, k->single);
+    int64_t carried = before + carrying_tile(b, points), comes = coming(b, points, k->single);
+    int64_t left = (b->all - k->passes[0]) * b->points + k->passes[0] * (b->points - after);
+    *done = 0;
     if (k->single) return cycles_of(b, carried, comes, left);
-    int64_t begins = cycles_of(b, carried, way_in(b, 1, 0), left);
-    return tw_max(begins, cycles_of(b, carried, comes, left - b->passes[0] * points + 1));
+    *done = cycles_of(b, carried, comes, left - b->passes[0] * points + 1);
+    return cycles_of(b, carried, way_in(b, 1, 0), left);
+}
+
+/* The end of a program in which sums stay and the array waits so long, and `once` between two blocks at most: if the first block is done at some
+ * moment the first wait may be over, and if the last tile but one is known to leave then the last wait may. A pass more in some tile may save two. */
+static int64_t finish(const box *b, const block *k, int64_t begins, int64_t done, int64_t last, int64_t waits,
+                      int64_t once)
+{
+    int64_t more = tw_max(0, b->points - 2 * once), end = end_of(b, k->single, more);
+    int64_t behind =
+        k->inside ? end_behind(b, k->inside, last, true, more) : end_behind(b, ~0u, b->points, k->single, more);
+    int64_t own = k->inside ? 0 : once, cycles = tw_max(begins + waits, done + tw_max(0, waits - once)) + end;
+    cycles = tw_max(cycles, begins + tw_max(0, waits - own) + behind);
+    return tw_max(cycles, done + tw_max(0, waits - once - own) + behind);
 }
 
 /* Sums stay, iterations being cut like this. */
-static int64_t with_iterations(box *b, const block *k, const cuts *along, int64_t best)
+static int64_t with_iterations(box *b, const block *k, const cuts *along)
 {
-    int64_t done = 0, n = along->count[0] + along->count[1], most = 0, last = last_of(along), before = 0;
-    int64_t each[2];
+    int64_t after = 0, before = 0, n = along->count[0] + along->count[1], begins = 0, done = 0,
+            last = last_of(along);
+    int64_t each[2], once;
     for (int i = 0; i < 2; i++) each[i] = carrying_block(b, k->inside, along->len[i]);
-    b->tail = k->inside ? end_of(b, k->inside, last, true) : end_of(b, ~0u, b->points, k->single);
     for (int64_t i = 0; i < n; i++) {
-        int64_t now = along->len[i >= along->count[0]];
+        int64_t now = along->len[i >= along->count[0]], other;
         if (i == 0 || i >= n - 2 || i + 1 == along->count[0] || i == along->count[0]) {
-            most = tw_max(most, with_iteration(b, k, done, before, now));
+            begins = tw_max(begins, with_iteration(b, k, after, before, now, &other));
+            done = tw_max(done, other);
             b->left--;
         }
-        done += now;
+        after += now;
         before += each[i >= along->count[0]];
     }
-    int64_t waits = most >= best ? 0 : waiting(b, k, along->len[0], last);
-    return most + waits;
+    int64_t waits = waiting(b, k, along->len[0], last, &once);
+    return finish(b, k, begins, done, last, waits, once);
 }
 
 /* Cycles where the first execution needs P of all inputs, with so many points of the reduction. */
 static int64_t with_first(const box *b, int64_t points)
 {
-    return cycles_of(b, carrying_tile(b, points), way_in(b, 1, 0), b->all * b->points);
+    return cycles_of(b, carrying_tile(b, points), way_in(b, 1, 0), b->all * b->points) +
+           end_of(b, false, b->points);
 }
 
 /* Sums leave, and come back. */
@@ -520,7 +554,7 @@ static int64_t by_rules(box *b, const block *k, int64_t size, int64_t best)
     for (int greedy = 0; greedy < 2; greedy++) {
         cuts along;
         if (!cut_loop(b->points, size, greedy, &along)) continue;
-        best = tw_min(best, k ? with_iterations(b, k, &along, best) : with_trips(b, &along));
+        best = tw_min(best, k ? with_iterations(b, k, &along) : with_trips(b, &along));
     }
     return best;
 }
@@ -538,7 +572,6 @@ static int64_t weigh(box *b, int64_t lo, int64_t hi, int64_t best)
 {
     int64_t most = tw_min(hi, b->points - 1);
     look_at_tiles(b);
-    b->tail = end_of(b, 0, 0, false);
     b->left--;
     if (with_first(b, tw_min(lo, b->points)) >= best) return best;
     if (hi >= b->points) best = tw_min(best, with_first(b, b->points));

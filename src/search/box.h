@@ -27,7 +27,9 @@
  * And always:
  *
  *     end     The last tile of level 0 goes out of the first memory as a whole, behind the one before it. Into that memory comes last what is executed
- *             last: if the tile is cut inside, all of its sums but for those of all other passes, or the tile takes a pass more.
+ *             last: if the tile is cut inside, all of its sums but for those of all other passes, or the tile takes a pass more. Of two moments between
+ *             which the array waits each is counted alone: a wait that may lie before the end of P, or behind the end of the last tile but one, is not
+ *             counted on top of it; and a pass more may save a wait on both sides of its block.
  *
  * The least over all P, k, rules and loops inside is a bound for all frames, and it knows what ranges of sizes do not: tiles that fill the array and
  * come quickly, blocks that have room for the next, and iterations in which sums can leave are different ones. */

@@ -18,21 +18,22 @@ static const char *flag(uint64_t *rng) { return pick(rng, 0, 3) ? "true" : "fals
 static void print_machine(uint64_t *rng, char *out, size_t room)
 {
     int64_t rate = INT64_C(1) << pick(rng, 0, 4), units = pick(rng, 1, 6) * pick(rng, 1, 4);
-    int64_t slow = pick(rng, 0, 4) ? rate : rate * 2;
+    int64_t slow = pick(rng, 0, 4) ? rate : rate * 2, large = pick(rng, 0, 2) ? 6 : 1;
     bool deep = pick(rng, 0, 3) > 0;
     int n = snprintf(out, room,
                      "machine: m\nunit: byte\ntiming: async\nreuse: declared\nlaunch: %" PRId64
                      "\nmemories:\n  - {name: dram, size: unlimited}\n  - {name: l3, size: %" PRId64 "}\n",
-                     pick(rng, 0, 2) ? 0 : pick(rng, 1, 30), 4 * pick(rng, 40, 800));
+                     pick(rng, 0, 2) ? 0 : pick(rng, 1, 30), 4 * large * pick(rng, 40, 800));
     if (deep)
-        n += snprintf(out + n, room - (size_t)n, "  - {name: l2, size: %" PRId64 "}\n", 4 * pick(rng, 30, 500));
+        n += snprintf(out + n, room - (size_t)n, "  - {name: l2, size: %" PRId64 "}\n",
+                      4 * large * pick(rng, 30, 500));
     n += snprintf(
         out + n, room - (size_t)n,
         "  - {name: l1, size: %" PRId64 ", holds: inputs}\n  - {name: sums, size: %" PRId64
         ", holds: output}\nengines:\n  - {name: dma, between: [dram, l3], carries: in, cost: {latency: %" PRId64
         ", per_cycle: %" PRId64 "}, pipelined: %s}\n",
-        4 * pick(rng, 10, 200), 4 * tw_max(4, units * pick(rng, 1, 5) - pick(rng, 0, 3)), pick(rng, 0, 12), rate,
-        flag(rng));
+        4 * large * pick(rng, 10, 200), 4 * tw_max(3, units * pick(rng, 1, 5) - pick(rng, 0, 3)), pick(rng, 0, 12),
+        rate, flag(rng));
     if (deep)
         n += snprintf(out + n, room - (size_t)n,
                       "  - {name: mover, between: [l3, l2], carries: in, cost: {latency: %" PRId64
@@ -196,10 +197,12 @@ static int check_tiles(bench *b, uint64_t *rng, int n, int *n_known)
         int64_t ignored, cycles, size[TW_MAX_LOOPS];
         if (!part) continue;
         tw_part_map(s, part, &map);
-        static const int64_t few[] = {0, 0, 1, 2, 3, 4, 10, 50};
+        static const int64_t few[] = {0, 1, 2, 3, 4, 6, 10, 30};
+        int64_t alike = few[pick(rng, 0, (int64_t)TW_COUNT(few) - 1)];
         for (int k = 0; k < map.n_levels; k++)
             for (int o = 0; o < s->op->n_operands; o++)
-                map.level[k].slots[o] = few[pick(rng, 0, (int64_t)TW_COUNT(few) - 1)];
+                map.level[k].slots[o] = pick(rng, 0, 3) ? alike : few[pick(rng, 0, (int64_t)TW_COUNT(few) - 1)];
+        for (int o = 0; o < s->op->n_operands; o++) map.level[map.n_levels - 1].slots[o] = few[pick(rng, 0, 4)];
         for (int l = 0; l < s->op->n_loops; l++) size[l] = part->var[tw_var_size(s, 0, l)].lo;
         free(part);
         if (eval->cost(eval->user[0], &b->problem, &map, &meter, &real, &ignored) != TW_OK || meter.unfinished)
