@@ -15,7 +15,7 @@ enum {
     LARGEST = 1 << 24, /* points of all parallel loops                              */
     BLOCKS = 1 << 12,  /* that are followed one by one                              */
     TRIPS = 16,        /* of sums: so many are counted                              */
-    MOST = 3000000,    /* steps of work                                             */
+    MOST = 1 << 19,    /* steps of work                                             */
 };
 
 typedef struct cuts { /* of a loop by level 0: tiles of the two lengths, the long ones first */
@@ -554,6 +554,7 @@ static int64_t by_rules(box *b, const block *k, int64_t size, int64_t best)
     for (int greedy = 0; greedy < 2; greedy++) {
         cuts along;
         if (!cut_loop(b->points, size, greedy, &along)) continue;
+        b->left--;
         best = tw_min(best, k ? with_iterations(b, k, &along) : with_trips(b, &along));
     }
     return best;
@@ -572,10 +573,10 @@ static int64_t weigh(box *b, int64_t lo, int64_t hi, int64_t best)
 {
     int64_t most = tw_min(hi, b->points - 1);
     look_at_tiles(b);
-    b->left--;
+    b->left -= 4;
     if (with_first(b, tw_min(lo, b->points)) >= best) return best;
     if (hi >= b->points) best = tw_min(best, with_first(b, b->points));
-    for (int64_t size = lo; size <= most; size++) best = by_rules(b, NULL, size, best);
+    for (int64_t size = lo; size <= most && b->left > 0; size++) best = by_rules(b, NULL, size, best);
     for (unsigned inside = 0; inside < 1u << b->n_loops; inside++) {
         block k = {.inside = inside, .single = inside > 0 || !b->has[1]};
         if ((k.single && !b->has[0]) || !are_cut(b, inside) || !look_at_blocks(b, &k)) continue;
