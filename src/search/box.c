@@ -351,8 +351,7 @@ static int64_t steps_in(const box *b, int o, int k, int64_t units)
     return cycles;
 }
 
-/* Cycles from step k of its way on, at least, in which an input reaches an execution, where of each there are so many points of the reduction in P; 0: one
- * unit, where tiles may be cut inside. */
+/* The least of all inputs, from step k on, where of each there are so many points of the reduction in P; 0: one unit. */
 static int64_t way_in(const box *b, int k, int64_t points)
 {
     int64_t least = INT64_MAX;
@@ -361,21 +360,19 @@ static int64_t way_in(const box *b, int k, int64_t points)
     return least;
 }
 
-/* Cycles from the moment at which the first mover can have carried all that is needed until P has come with so many points of the reduction, all of it: the
- * second mover has the largest tile of an input, and all that comes behind it; then one of the inputs goes on. Where P is not cut that tile itself goes on, and
- * no more than the other inputs of P have come behind it. */
-static int64_t coming(const box *b, int64_t points, bool single)
+/* Cycles from the moment at which the first mover can have carried all that is needed until P, which is not cut, has come with so many points of the
+ * reduction: the second mover has the largest tile of an input, and all that comes behind it; then one of the inputs goes on. That tile itself goes on, too,
+ * and no more than the other inputs of P have come behind it. */
+static int64_t coming(const box *b, int64_t points)
 {
-    int64_t least = way_in(b, 1, single ? points : 0), most = 0, sum = carrying_tile(b, points);
+    int64_t least = way_in(b, 1, points), most = 0, sum = carrying_tile(b, points);
     if (!b->second) return least;
     for (int o = 0; o < b->output; o++) {
-        most = tw_max(most, tw_busy_of(b->second, 1, input_units(b, o, 0) * points));
-    }
-    for (int o = 0; o < b->output && single; o++) {
         int64_t units = input_units(b, o, 0) * points;
+        most = tw_max(most, tw_busy_of(b->second, 1, units));
         least = tw_max(least, steps_in(b, o, 1, units) - (sum - tw_engine_busy(b->first, units)));
     }
-    return tw_max(least, most + late(b->second) + way_in(b, 2, single ? points : 0));
+    return tw_max(least, most + late(b->second) + way_in(b, 2, points));
 }
 
 /* Cycles up to the last pass where the first mover carries what some execution needs in so many, which then takes so long to come, with which so many
@@ -488,50 +485,40 @@ static int64_t waiting(box *b, const block *k, int64_t first, int64_t last, int6
 /* ---- the three cases ---- */
 
 /* Cycles up to the last pass where the first block begins an iteration with so many points of the reduction, after so many that the first mover has carried
- * in `before`; and *done where it has executed P of it. */
-static int64_t with_iteration(const box *b, const block *k, int64_t after, int64_t before, int64_t points,
-                              int64_t *done)
+ * in `before`. */
+static int64_t with_iteration(const box *b, const block *k, int64_t after, int64_t before, int64_t points)
 {
-    int64_t carried = before + carrying_tile(b, points), comes = coming(b, points, k->single);
-    int64_t left = (b->all - k->passes[0]) * b->points + k->passes[0] * (b->points - after);
-    *done = 0;
-    if (k->single) return cycles_of(b, carried, comes, left);
-    *done = cycles_of(b, carried, comes, left - b->passes[0] * points + 1);
-    return cycles_of(b, carried, way_in(b, 1, 0), left);
+    int64_t left = b->all * b->points - k->passes[0] * after;
+    return cycles_of(b, before + carrying_tile(b, points), k->single ? coming(b, points) : way_in(b, 1, 0), left);
 }
 
-/* The end of a program in which sums stay and the array waits so long, and `once` between two blocks at most: if the first block is done at some
- * moment the first wait may be over, and if the last tile but one is known to leave then the last wait may. A pass more in some tile may save two. */
-static int64_t finish(const box *b, const block *k, int64_t begins, int64_t done, int64_t last, int64_t waits,
-                      int64_t once)
+/* The end of a program in which sums stay and the array waits so long, and `once` between two blocks at most: the last wait may lie behind the end
+ * of the last tile but one. A pass more in some tile may save two. */
+static int64_t finish(const box *b, const block *k, int64_t begins, int64_t last, int64_t waits, int64_t once)
 {
-    int64_t more = tw_max(0, b->points - 2 * once), end = end_of(b, k->single, more);
+    int64_t more = tw_max(0, b->points - 2 * once), own = k->inside ? 0 : once;
     int64_t behind =
         k->inside ? end_behind(b, k->inside, last, true, more) : end_behind(b, ~0u, b->points, k->single, more);
-    int64_t own = k->inside ? 0 : once, cycles = tw_max(begins + waits, done + tw_max(0, waits - once)) + end;
-    cycles = tw_max(cycles, begins + tw_max(0, waits - own) + behind);
-    return tw_max(cycles, done + tw_max(0, waits - once - own) + behind);
+    return begins + tw_max(waits + end_of(b, k->single, more), tw_max(0, waits - own) + behind);
 }
 
 /* Sums stay, iterations being cut like this. */
 static int64_t with_iterations(box *b, const block *k, const cuts *along)
 {
-    int64_t after = 0, before = 0, n = along->count[0] + along->count[1], begins = 0, done = 0,
-            last = last_of(along);
+    int64_t after = 0, before = 0, n = along->count[0] + along->count[1], begins = 0, last = last_of(along);
     int64_t each[2], once;
     for (int i = 0; i < 2; i++) each[i] = carrying_block(b, k->inside, along->len[i]);
     for (int64_t i = 0; i < n; i++) {
-        int64_t now = along->len[i >= along->count[0]], other;
+        int64_t now = along->len[i >= along->count[0]];
         if (i == 0 || i >= n - 2 || i + 1 == along->count[0] || i == along->count[0]) {
-            begins = tw_max(begins, with_iteration(b, k, after, before, now, &other));
-            done = tw_max(done, other);
+            begins = tw_max(begins, with_iteration(b, k, after, before, now));
             b->left--;
         }
         after += now;
         before += each[i >= along->count[0]];
     }
     int64_t waits = waiting(b, k, along->len[0], last, &once);
-    return finish(b, k, begins, done, last, waits, once);
+    return finish(b, k, begins, last, waits, once);
 }
 
 /* Cycles where the first execution needs P of all inputs, with so many points of the reduction. */

@@ -15,9 +15,8 @@
  *
  *     room    A block fits into the innermost memory of the output.
  *     begin   When the first block begins an iteration it has needed all of the iterations before, and P of this one; the passes that are left of it
- *             and those of all other blocks come behind. The first mover has carried all that; the largest tile of P, and what comes behind it, then
- *             passes the second, if it is no quicker. Where several levels are tiled the execution may begin with
- *             less of P, but P is not done before all of it has passed. Each iteration is weighed.
+ *             and those of all other blocks come behind. The first mover has carried all that. If P is not cut the largest of its tiles, and what comes
+ *             behind it, then passes the second, if that is no quicker. Each iteration is weighed.
  *     waits   Of two blocks one after the other all sums of the first are there when its last iteration begins, and of the second when its first
  *             iteration has begun with every tile. What has no room leaves in between: behind the end of the tile that is finished first,
  *             before the begin of the one that begins last. The array executes meanwhile what is left of both iterations, less those two tiles, and
@@ -27,9 +26,8 @@
  * And always:
  *
  *     end     The last tile of level 0 goes out of the first memory as a whole, behind the one before it. Into that memory comes last what is executed
- *             last: if the tile is cut inside, all of its sums but for those of all other passes, or the tile takes a pass more. Of two moments between
- *             which the array waits each is counted alone: a wait that may lie before the end of P, or behind the end of the last tile but one, is not
- *             counted on top of it; and a pass more may save a wait on both sides of its block.
+ *             last: if the tile is cut inside, all of its sums but for those of all other passes, or the tile takes a pass more. What the array waits before
+ *             the last tile is not counted on top of the end of the one before it; and a pass more may save a wait on both sides of its block.
  *
  * The least over all P, k, rules and loops inside is a bound for all frames, and it knows what ranges of sizes do not: tiles that fill the array and
  * come quickly, blocks that have room for the next, and iterations in which sums can leave are different ones. */
