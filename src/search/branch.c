@@ -2,6 +2,7 @@
 #include "search/branch.h"
 
 #include "search/blocks.h"
+#include "search/box.h"
 #include "search/descend.h"
 #include "search/first.h"
 #include "search/heap.h"
@@ -1931,6 +1932,7 @@ static tw_status raise_open(branch *b)
     if ((double)out->open.of[0] >= enough) return TW_OK;
     TW_TRY(tw_tail_floor(b->space, (int64_t)enough, &cycles));
     if (cycles == 0) TW_TRY(tw_tail_of_product(b->space, (int64_t)enough, &cycles));
+    if (cycles == 0) TW_TRY(tw_box_floor(b->space, (int64_t)enough, &cycles));
     if (cycles > out->open.of[0]) out->open = (tw_goal_value){{cycles}};
     return TW_OK;
 }
