@@ -263,16 +263,18 @@ static int64_t reading(const start *b, int64_t *all)
     return most;
 }
 
-/* Cycles in which tiles of one buffer, so many at least, leave one after the other, all but the way that the last of them has then left. */
+/* Cycles in which tiles of one buffer, so many at least, leave one after the other, all but the way that the last of them has then left. Where the sums' memory
+ * is not the innermost one its tiles may be cut further for others, and are fewer than those that are executed. */
 static int64_t leaving(const start *b, int64_t tiles)
 {
     const tw_space *s = b->v->s;
     int output = tw_op_output(s->op);
     const tw_engine *mover = &s->machine->engine[s->mover[b->memory][output]];
-    int64_t known = 1;
+    const int grain = b->v->f->grain[b->memory];
+    int64_t known = grain == b->v->f->n_tiled - 1 ? tiles : 1, n = 1;
     for (int l = 0; l < s->op->n_loops; l++)
-        if (tw_space_depends(s, output, l)) known = tw_sat_mul(known, b->v->n[b->v->f->n_tiled][l]);
-    int64_t busy = tw_busy_of(mover, tw_max(tiles, known), tw_sat_mul(s->least[output], s->elem_units[output]));
+        if (tw_space_depends(s, output, l)) n = tw_sat_mul(n, b->v->n[grain + 1][l]);
+    int64_t busy = tw_busy_of(mover, tw_max(known, n), tw_sat_mul(s->least[output], s->elem_units[output]));
     int64_t more = tw_cost_cycles(&mover->cost, 1) - tw_engine_busy(mover, 1);
     return tw_sat_add(tw_sat_add(busy, more), b->ends->outer);
 }

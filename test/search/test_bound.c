@@ -231,6 +231,31 @@ TEST(bytes_of_sums_that_come_back_may_cost_less_than_those_of_inputs)
     tw_context_free(ctx);
 }
 
+/* The tile of the output lies in a memory outside of the one whose tiles are executed: it leaves once, not with every execution. */
+TEST(what_leaves_is_a_tile_of_the_memory_that_it_leaves)
+{
+    static const char text[] =
+        "workload: w\nops:\n  - name: op\n    compute: multiply-add\n    loops: {m: 1, n: 3}\n    reduce: []\n"
+        "    reads: {ifm: {dtype: i16, at: [m]}, w: {dtype: i8, at: [n]}}\n    writes: {ofm: {at: [m, n]}}\n";
+    static const char platform[] =
+        "machine: m\nunit: element\ntiming: async\nreuse: resident\nmemories:\n"
+        "  - {name: dram, size: unlimited, holds: [inputs, output]}\n  - {name: l3, size: 15, holds: inputs}\n"
+        "  - {name: l2, size: 3, holds: output}\n  - {name: l1, size: 11, holds: weights}\nengines:\n"
+        "  - {name: mac, computes: [multiply-add], on: l2, cost: {array: [3, 2], latency: 3}}\n"
+        "  - {name: in01, between: [dram, l3], carries: in, cost: {constant: 29, busy: 18}}\n"
+        "  - {name: both02, between: [dram, l2], carries: both, count: 2, cost: {latency: 0, per_cycle: 5}, "
+        "pipelined: true}\n"
+        "  - {name: in13, between: [l3, l1], carries: in, cost: {latency: 0, per_cycle: 4}, pipelined: true}\n";
+    uint64_t rng = tw_test_seed();
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    CHECK_EQ(tw_model_parse(ctx, "workload", text, &model), TW_OK);
+    CHECK_EQ(tw_machine_parse(ctx, "machine", platform, &machine), TW_OK);
+    CHECK(walk_space(model, machine, &rng, text, 400) > 100);
+    tw_context_free(ctx);
+}
+
 TEST(bounds_of_sums_on_every_machine_are_bounds)
 {
     static const char *const spec[] = {"conv:5x9x7,out=6,kernel=3,pad=1",
