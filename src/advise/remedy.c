@@ -692,6 +692,7 @@ tw_status tw_hints_find(const tw_plan *plan, const tw_search_options *options, c
 
 typedef struct capacity {
     const tw_problem *problem;
+    const tw_op_map *beside; /* as the search had the others; NULL: they take one tile */
     asker asker;
     bool proven;    /* that nothing fits: then any size that does is worth telling */
     bool unsettled; /* of some memory it stayed open whether it alone would help */
@@ -723,11 +724,11 @@ static tw_status find_smallest(capacity *c, const int *memory, int n, smallest *
     for (int i = 0; i < options.n_objectives; i++)
         objective[i] = (tw_objective){TW_PEAK, relaxed->memory[memory[i]].name};
     const tw_problem problem = {c->problem->model, c->problem->op, relaxed};
-    tw_status status = ask(&c->asker, &problem, NULL, &options, map, &result);
+    tw_status status = ask(&c->asker, &problem, c->beside, &options, map, &result);
     *out = (smallest){.exact = result.proven};
     TW_TRY(status);
     const tw_machine *view;
-    TW_TRY(view_of(&problem, NULL, &options, c->asker.scratch, &view));
+    TW_TRY(view_of(&problem, c->beside, &options, c->asker.scratch, &view));
     TW_TRY(tw_program_build(&(tw_problem){c->problem->model, c->problem->op, view}, map, c->asker.scratch, &muted,
                             &out->program));
     for (int m = 1; m < view->n_memories; m++)
@@ -818,11 +819,11 @@ static void note_no_time(const tw_op *op, tw_diag *diag)
     tw_diag_note(diag, op->loc, "there was no time to find out how large its memories would have to be");
 }
 
-void tw_smallest_capacity_note(const tw_problem *problem, const tw_search_options *options, bool proven,
-                               tw_arena *scratch, tw_diag *diag)
+void tw_smallest_capacity_note(const tw_problem *problem, const tw_op_map *beside, const tw_search_options *options,
+                               bool proven, tw_arena *scratch, tw_diag *diag)
 {
     static const double most_seconds = 10; /* nobody waits longer for advice */
-    capacity c = {.problem = problem, .proven = proven, .diag = diag};
+    capacity c = {.problem = problem, .beside = beside, .proven = proven, .diag = diag};
     const tw_machine *machine = problem->machine;
     const tw_op *op = &problem->model->op[problem->op];
     int memory[TW_MAX_MEMORIES], n = 0;

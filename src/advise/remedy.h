@@ -31,10 +31,10 @@ enum { TW_MAX_HINTS = 3, TW_HINT_COMMANDS = 300000 };
 /* Whether a, which was found first, stands before b: the larger gain, then what has no plan, then what was not tried. */
 bool tw_remedy_is_before(const tw_remedy *a, const tw_remedy *b);
 
-/* Nothing in the operator's space fits: notes, for each memory that could be enlarged alone, the smallest size that
+/* Nothing in the operator's space fits `beside` the others as they are mapped there (NULL: those of its group take one tile): notes, for each memory that could be enlarged alone, the smallest size that
  * makes it fit. Where none can, the sizes that do together, the innermost as small as possible. Searches as the options
  * say; a muted diag is spared that. Where it is not `proven` that nothing fits only what proves it is told: a least size of a memory that is above
  * what it has. */
-void tw_smallest_capacity_note(const tw_problem *problem, const tw_search_options *options, bool proven,
-                               tw_arena *scratch, tw_diag *diag);
+void tw_smallest_capacity_note(const tw_problem *problem, const tw_op_map *beside, const tw_search_options *options,
+                               bool proven, tw_arena *scratch, tw_diag *diag);
 #endif

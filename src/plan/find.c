@@ -100,7 +100,7 @@ static tw_status find_op(hunt *h, int i, tw_among among, const tw_eval *eval, tw
     if (status != TW_INFEASIBLE || diag->muted) return status;
     if (h->found[i].nearest) explain(&search.problem, &h->map[i], scratch, diag);
     if (asked->advisor && among != TW_AMONG_WISHES)
-        asked->advisor->nothing_fits(&(tw_problem){asked->model, i, asked->machine}, asked->options,
+        asked->advisor->nothing_fits(&(tw_problem){asked->model, i, asked->machine}, h->map, asked->options,
                                      h->result[i].proven, scratch, diag);
     return status;
 }

@@ -104,9 +104,9 @@ struct tw_plan {
 typedef struct tw_advisor {
     /* The mapping needs more than a memory of the machine, the operator's view, has. */
     void (*too_large)(const tw_problem *problem, const tw_op_map *map, tw_arena *scratch, tw_diag *diag);
-    /* In the operator's space nothing fits, `proven`, or nothing was found that does. */
-    void (*nothing_fits)(const tw_problem *problem, const tw_search_options *options, bool proven,
-                         tw_arena *scratch, tw_diag *diag);
+    /* In the operator's space nothing fits beside the others, `proven`, or nothing was found that does. */
+    void (*nothing_fits)(const tw_problem *problem, const tw_op_map *beside, const tw_search_options *options,
+                         bool proven, tw_arena *scratch, tw_diag *diag);
 } tw_advisor;
 
 /* Where a mapping comes from. */

@@ -58,6 +58,29 @@ says out.txt "fusion      not fused: 3 operators, "
 echo 'mapping: {c2: {fused: true}, c3: {fused: true}}' > fused.map.yaml
 expect 1 plan fused.yaml -m small.yaml --mapping=fused.map.yaml --budget=300000
 
+# ---- the last of a chain fits nowhere: it is refused alone, with what it would need alone ----
+cat > wide.yaml <<'Y'
+workload: w
+ops:
+  - {name: a, op: matmul, shape: [4, 4, 4], dtype: i8, out_dtype: i8, accumulator: i8, output: ya}
+  - {name: b, op: matmul, shape: [4, 4, 4], dtype: i8, out_dtype: i8, accumulator: i8, inputs: {ifm: ya}, output: yb, fused: true}
+  - {name: c, op: matmul, shape: [4, 4, 4], dtype: i8, out_dtype: i64, accumulator: i64, inputs: {ifm: yb}, fused: true}
+Y
+cat > narrow.yaml <<'Y'
+machine: m
+unit: byte
+timing: async
+memories:
+  - {name: dram, size: unlimited}
+  - {name: l1, size: 6}
+engines:
+  - {name: dma, between: [dram, l1], carries: both, cost: {latency: 1, per_cycle: 1}}
+  - {name: mac, computes: [multiply-add], memory: l1, cost: {latency: 0, per_cycle: 1}}
+Y
+expect 1 plan wide.yaml -m narrow.yaml --no-cache
+says err.txt "wide.yaml:5:5: infeasible: no mapping of 'c' in the space 'all' fits machine 'm', proven"
+says err.txt "narrow.yaml:6:5: note: with 10 bytes 'l1' would be large enough, 4 more than it has: 'ifm' 1 x 1, 'w' 1 x 1, 'ofm' 1 x 8"
+
 # ---- what is an output, or read in another shape, too, has to be stored ----
 handed="operator 'c2' is fused, but 'a' is an output of the workload, too"
 sed 's/^ops:/tensors: [{name: a, dtype: i8, shape: [16, 14, 14], output: true}]\nops:/' fused.yaml > handed.yaml

@@ -507,7 +507,7 @@ static int check_capacity(tw_bench *b, const tw_model *model, const tw_machine *
     tw_arena *scratch = tw_arena_new();
     tw_diag diag = {0};
     int n = 0;
-    tw_smallest_capacity_note(&(tw_problem){model, 0, machine}, &options, true, scratch, &diag);
+    tw_smallest_capacity_note(&(tw_problem){model, 0, machine}, NULL, &options, true, scratch, &diag);
     for (int m = 1; m < machine->n_memories; m++) {
         if (machine->memory[m].size == TW_UNLIMITED) continue;
         int64_t size = noted(&diag, machine->memory[m].name);
@@ -558,7 +558,8 @@ static void note(tw_diag *diag, const char *workload, const char *text, bool pro
     tw_arena *scratch = tw_arena_new();
     CHECK_EQ(tw_read_model(&b, "w", workload, &model), TW_OK);
     CHECK_EQ(tw_read_machine(&b, "m", text, &machine), TW_OK);
-    tw_smallest_capacity_note(&(tw_problem){&model, 0, &machine}, &(tw_search_options){0}, proven, scratch, diag);
+    tw_smallest_capacity_note(&(tw_problem){&model, 0, &machine}, NULL, &(tw_search_options){0}, proven, scratch,
+                              diag);
     tw_arena_free(scratch);
     tw_bench_free(&b);
 }
