@@ -80,7 +80,7 @@ static double time_of_ops(const hunt *h, int first, int n, const tw_deadline *de
 }
 
 /* Operator i as the maps have its neighbours; `among` says what else it might be fused with. */
-static tw_status find_op(hunt *h, int i, tw_among among, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
+static tw_status find_op(hunt *h, int i, tw_among among, tw_arena *scratch, tw_diag *diag)
 {
     const tw_request *asked = h->asked;
     const tw_machine *view;
@@ -91,7 +91,7 @@ static tw_status find_op(hunt *h, int i, tw_among among, const tw_eval *eval, tw
     diag->deadline = &share;
     const tw_search search = {{asked->model, i, view},
                               asked->options,
-                              eval,
+                              tw_evaluator_eval(h->evaluator),
                               .start = asked->start ? &asked->start->op[i] : NULL,
                               .among = among};
     tw_status status = tw_search_op(&search, scratch, diag, &h->found[i], &h->result[i]);
@@ -106,10 +106,9 @@ static tw_status find_op(hunt *h, int i, tw_among among, const tw_eval *eval, tw
 }
 
 /* The first of operators [i, i + n), a group; the others take one tile each, which proves nothing where they might take less. */
-static tw_status find_first(hunt *h, int i, int n, tw_among among, const tw_eval *eval, tw_arena *scratch,
-                            tw_diag *diag)
+static tw_status find_first(hunt *h, int i, int n, tw_among among, tw_arena *scratch, tw_diag *diag)
 {
-    TW_TRY(find_op(h, i, among, eval, scratch, diag));
+    TW_TRY(find_op(h, i, among, scratch, diag));
     for (int k = i + 1; k < i + n; k++) {
         h->found[k].map = h->map[k];
         h->result[k].missing = true;
@@ -130,7 +129,7 @@ static bool is_settled(const tw_request *asked, int i, int n)
 
 /* Operators [i, i + n) of a chain for which nothing was found, fused only where they have to be. `open`: that is not proven, so that
  * what is said of an operator here does not hold for others fused with it. */
-static tw_status find_apart(hunt *h, int i, int n, bool open, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
+static tw_status find_apart(hunt *h, int i, int n, bool open, tw_arena *scratch, tw_diag *diag)
 {
     const tw_limits *limits = h->asked->options->limits;
     bool wishes = false;
@@ -142,18 +141,16 @@ static tw_status find_apart(hunt *h, int i, int n, bool open, const tw_eval *eva
     for (int k = i, size; k < i + n; k += size) {
         size = tw_group_size(h->map, i + n, k);
         tw_among among = !open ? TW_AMONG_NONE : wishes ? TW_AMONG_WISHES : TW_AMONG_OTHERS;
-        TW_TRY(size > 1 ? find_first(h, k, size, among, eval, scratch, diag)
-                        : find_op(h, k, among, eval, scratch, diag));
+        TW_TRY(size > 1 ? find_first(h, k, size, among, scratch, diag) : find_op(h, k, among, scratch, diag));
     }
     return TW_OK;
 }
 
 /* The best of what operators [i, i + n) may be as a chain; some of the time is kept for what they are apart. */
-static tw_status search_chain(hunt *h, int i, int n, const tw_eval *eval, tw_arena *scratch, tw_diag *diag,
-                              bool *open)
+static tw_status search_chain(hunt *h, int i, int n, tw_arena *scratch, tw_diag *diag, bool *open)
 {
     static const double share_of_chain = 0.6;
-    const tw_chain chain = {h->asked, eval, i, n};
+    const tw_chain chain = {h->asked, tw_evaluator_eval(h->evaluator), i, n};
     const tw_deadline *all = diag->deadline;
     tw_deadline share, most;
     tw_deadline_init(&share, time_of_ops(h, i, n, all), all);
@@ -167,7 +164,7 @@ static tw_status search_chain(hunt *h, int i, int n, const tw_eval *eval, tw_are
 
 /* Operators [i, i + n) that may be fused. Where nothing fits, those apart say why, and of what has to be fused the first one
  * beside single tiles. */
-static tw_status find_chain(hunt *h, int i, int n, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
+static tw_status find_chain(hunt *h, int i, int n, tw_arena *scratch, tw_diag *diag)
 {
     const tw_model *model = h->asked->model;
     const tw_machine *machine = h->asked->machine;
@@ -177,9 +174,9 @@ static tw_status find_chain(hunt *h, int i, int n, const tw_eval *eval, tw_arena
             return tw_diag_error(diag, model->op[k].loc, "engine '%s' of '%s' does not compute '%s'",
                                  machine->engine[machine->compute].name, machine->name,
                                  tw_compute_name(model->op[k].compute));
-    if (is_settled(h->asked, i, n)) return find_first(h, i, n, TW_AMONG_NONE, eval, scratch, diag);
-    tw_status status = search_chain(h, i, n, eval, scratch, diag, &open);
-    return status == TW_INFEASIBLE ? find_apart(h, i, n, open, eval, scratch, diag) : status;
+    if (is_settled(h->asked, i, n)) return find_first(h, i, n, TW_AMONG_NONE, scratch, diag);
+    tw_status status = search_chain(h, i, n, scratch, diag, &open);
+    return status == TW_INFEASIBLE ? find_apart(h, i, n, open, scratch, diag) : status;
 }
 
 /* What was found for an equal operator. */
@@ -190,7 +187,7 @@ static void repeat_op(hunt *h, int i, int like)
     h->map[i] = h->map[like];
 }
 
-static tw_status find_ops(hunt *h, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
+static tw_status find_ops(hunt *h, tw_arena *scratch, tw_diag *diag)
 {
     int n_ops = h->asked->model->n_ops;
     for (int i = 0, n; i < n_ops; i += n) {
@@ -198,8 +195,7 @@ static tw_status find_ops(hunt *h, const tw_eval *eval, tw_arena *scratch, tw_di
         if (is_repeated(h, i))
             for (int k = 0; k < n; k++) repeat_op(h, i + k, h->like[i] + k);
         else
-            TW_TRY(n > 1 ? find_chain(h, i, n, eval, scratch, diag)
-                         : find_op(h, i, TW_AMONG_NONE, eval, scratch, diag));
+            TW_TRY(n > 1 ? find_chain(h, i, n, scratch, diag) : find_op(h, i, TW_AMONG_NONE, scratch, diag));
     }
     return TW_OK;
 }
@@ -214,7 +210,7 @@ static tw_status run_hunt(hunt *h, bool several, const tw_work *work)
     double most = h->asked->options->time_limit;
     tw_deadline_init(&limit, several ? most / 2 : most, deadline);
     diag->deadline = &limit;
-    tw_status status = find_ops(h, tw_evaluator_eval(h->evaluator), work->scratch, diag);
+    tw_status status = find_ops(h, work->scratch, diag);
     diag->deadline = deadline;
     bool hidden = several && status != TW_OK && status != TW_INFEASIBLE && status != TW_STOPPED;
     return hidden ? run_hunt(h, false, work) : status;
