@@ -22,11 +22,16 @@ typedef struct step { /* units of it, and what is executed */
     int64_t exec, after;          /* cycles of all executions, and of those that wait */
 } step;
 
+typedef struct arrivals {          /* of what movers carry, as early as can be */
+    int64_t here[TW_MAX_OPERANDS]; /* of each input by itself */
+    int64_t all;                   /* of all together         */
+    unsigned came;                 /* inputs that come, as a mask */
+} arrivals;
+
 typedef struct moments { /* moments, as early as can be */
     int64_t first, second, exec,
-        out[TW_MAX_MEMORIES];      /* when an engine is free                                    */
-    int64_t here[TW_MAX_OPERANDS]; /* the last tile of an input is in the first memory           */
-    int64_t all;                   /* all tiles that came together are                           */
+        out[TW_MAX_MEMORIES]; /* when an engine is free                                    */
+    arrivals in;              /* of the last tiles in the first memory                      */
     int64_t end;
 } moments;
 
@@ -130,26 +135,25 @@ static int64_t lag(const tw_engine *engine, int64_t units)
     return tw_cost_of_units(&engine->cost, units) - tw_engine_busy(engine, units);
 }
 
-/* The k-th mover of all inputs carries these, which are at `here` by themselves and at `all` together; the same behind it. */
-static void carry(const tw_play *p, int k, const int64_t *units, int64_t *free, int64_t *here, int64_t *all,
-                  unsigned came)
+/* The k-th mover of all inputs, which is free at *free, carries these, which are there at the moments of `at`; the same behind it. */
+static void carry(const tw_play *p, int k, const int64_t *units, int64_t *free, arrivals *at)
 {
     int64_t sum = 0, earliest = INT64_MAX, shortest = INT64_MAX, late = INT64_MAX, latest = 0;
     for (int o = 0; o < tw_op_output(p->s->op); o++) {
         if (units[o] == 0) continue;
         const tw_engine *engine = engine_of(p, o, p->way[o].memory[k]);
-        int64_t busy = tw_engine_busy(engine, units[o]), begin = tw_max(*free, here[o]);
+        int64_t busy = tw_engine_busy(engine, units[o]), begin = tw_max(*free, at->here[o]);
         sum += busy;
-        earliest = tw_min(earliest, here[o]);
+        earliest = tw_min(earliest, at->here[o]);
         late = tw_min(late, lag(engine, units[o]));
-        if (came >> o & 1) shortest = tw_min(shortest, busy);
-        here[o] = begin + tw_cost_of_units(&engine->cost, units[o]);
+        if (at->came >> o & 1) shortest = tw_min(shortest, busy);
+        at->here[o] = begin + tw_cost_of_units(&engine->cost, units[o]);
         latest = tw_max(latest, begin + busy);
     }
     if (sum == 0) return;
     *free = tw_max(latest, tw_max(*free, earliest) + sum);
-    if (shortest < INT64_MAX) *free = tw_max(*free, *all + shortest);
-    *all = *free + late;
+    if (shortest < INT64_MAX) *free = tw_max(*free, at->all + shortest);
+    at->all = *free + late;
 }
 
 /* Cycles behind the second mover, up to an execution. */
@@ -178,26 +182,24 @@ static void carry_out(const tw_play *p, const step *now, moments *c)
 
 static void play_step(const tw_play *p, const step *now, moments *c)
 {
-    int64_t here[TW_MAX_OPERANDS], all, least = INT64_MAX, ready = 0;
+    int64_t least = INT64_MAX, ready = 0;
     int output = tw_op_output(p->s->op);
-    unsigned came = 0;
+    c->in.came = 0;
     for (int o = 0; o < output; o++)
-        if (now->first[o] > 0) came |= 1u << o;
-    if (came) {
-        for (int o = 0; o < output; o++) c->here[o] = came >> o & 1 ? p->launch : c->here[o];
-        c->all = p->launch;
-        carry(p, 0, now->first, &c->first, c->here, &c->all, came);
+        if (now->first[o] > 0) c->in.came |= 1u << o, c->in.here[o] = p->launch;
+    if (c->in.came) {
+        c->in.all = p->launch;
+        carry(p, 0, now->first, &c->first, &c->in);
     }
-    memcpy(here, c->here, sizeof here);
-    all = c->all;
-    carry(p, 1, now->second, &c->second, here, &all, came);
+    arrivals at = c->in;
+    carry(p, 1, now->second, &c->second, &at);
     for (int o = 0; o < output; o++) {
         if (now->second[o] == 0) continue;
         int64_t inner = way_in(p, o, now->inner[o]);
         least = tw_min(least, inner);
-        ready = tw_max(ready, here[o] + inner);
+        ready = tw_max(ready, at.here[o] + inner);
     }
-    if (least < INT64_MAX) ready = tw_max(ready, all + least);
+    if (least < INT64_MAX) ready = tw_max(ready, at.all + least);
     c->exec = tw_max(c->exec + now->exec, ready + now->after);
     carry_out(p, now, c);
 }
@@ -339,14 +341,14 @@ static bool play_pieces(const tw_play *p, const level *v, level *in, moments *c,
 /* The program with these rules and orders; INT64_MAX: there is none. */
 static int64_t play(tw_play *p, level *v, level *in, manner how)
 {
-    moments c = {.first = p->launch, .second = p->launch, .all = p->launch};
+    moments c = {.first = p->launch, .second = p->launch, .in = {.all = p->launch}};
     tw_span whole[TW_MAX_LOOPS];
     int64_t extent[TW_MAX_LOOPS];
     for (int l = 0; l < p->s->op->n_loops; l++) {
         extent[l] = p->s->op->loop[l].extent;
         whole[l] = (tw_span){0, extent[l]};
     }
-    for (int o = 0; o < p->s->op->n_operands; o++) c.here[o] = p->launch;
+    for (int o = 0; o < p->s->op->n_operands; o++) c.in.here[o] = p->launch;
     if (!begin(p, v, whole, extent)) return INT64_MAX;
     for (bool more = true; more && p->left > 0; more = advance(v)) {
         place(v, whole);
