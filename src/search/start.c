@@ -662,6 +662,8 @@ static bool start_of(const tw_view *v, const tw_ends *ends, int64_t known, start
     if ((s->resident >> output & 1) || s->machine->pads) return false;
     b->n_dims = v->f->n_dims;
     b->memory = tw_path_innermost(s->path[output]);
+    if (s->machine->memory[b->memory].whole)
+        return false; /* what is kept there goes at once, however many tiles it has */
     b->room = room_for_sums(v, b->memory);
     look_at_loops(b);
     return true;

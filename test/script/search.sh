@@ -49,6 +49,36 @@ expect 0 plan hollow.yaml -m steps.yaml --objective=latency,energy --pareto --ma
 says out.txt "      1      74  1.55 nJ  whole"
 says out.txt "      2      78   930 pJ  l3 kx 1"
 
+# ---- an output that is kept as a whole goes at once ----
+# Its memory has no room for two tiles of it, but that makes nothing wait: 67 cycles were called the least in 13 bytes.
+cat >kept.yaml <<'Y'
+workload: w
+ops:
+  - name: op
+    compute: map
+    loops: {d0: 1, d1: 8}
+    reduce: []
+    value: "ifm + w + 1"
+    reads: {ifm: {dtype: i8, at: [d0, d1], shape: [1, 4]}, w: {dtype: i8, at: [d0, d1 - 6], shape: [1, 2]}}
+    writes: {ofm: {at: [d0, d1]}}
+Y
+cat >whole.yaml <<'Y'
+machine: m
+unit: byte
+timing: async
+reuse: resident
+memories:
+  - {name: dram, size: unlimited, holds: [inputs, output], energy: 115 pJ}
+  - {name: l3, size: 15, holds: [inputs, output], placement: bump, whole: true}
+engines:
+  - {name: mac, computes: [multiply-add, add, max, average, min, product, map], on: l3, cost: {array: {lanes: 1}, latency: 2}}
+  - {name: in01, between: [dram, l3], carries: in, roles: [output, activations], joins: inputs, cost: {constant: 14, busy: 0}}
+  - {name: out01, between: [dram, l3], carries: out, roles: [output, activations], cost: {constant: 25, busy: 24}}
+  - {name: in01w, between: [dram, l3], carries: in, roles: weights, cost: {per_step: 4, step: 9}}
+Y
+expect 0 plan kept.yaml -m whole.yaml --objective=peak:l3,latency --pareto --space=whole --max-buffers=1 --no-cache -o kept
+says out.txt "      6       13      65  l3 d1 7"
+
 # ---- usage, word by word ----
 # refused TEXT ARGS...: a usage error with exactly this text.
 refused() {
