@@ -5,12 +5,27 @@
 export TILEWRIGHT_NO_CACHE=1
 examples=$source/examples
 
-# stopped SECONDS ARGS..: one signal after so long, to the command alone, which may have ended before.
+# listens PID: whether the process hears the signal, or has ended. A slow one takes a while to come so far.
+listens() {
+    local status
+    status=$(cat "/proc/$1/status" 2>/dev/null) || return 0
+    grep -q '^State:.*Z' <<<"$status" && return 0
+    local mask=${status##*SigCgt:}
+    mask=${mask%%SigIgn*} mask=$(tr -dc '0-9a-f\n' <<<"$mask" | head -n 1)
+    [ -z "$mask" ] || ((16#${mask: -1} & 2))
+}
+
+# stopped SECONDS ARGS..: one signal so long after it listens, to the command alone, which may have ended before.
 stopped() {
     local after=$1
     shift
     rm -rf o
-    timeout --foreground --preserve-status -s INT "$after" "$tw" "$@" >out.txt 2>err.txt
+    env --default-signal=INT "$tw" "$@" >out.txt 2>err.txt &
+    local pid=$!
+    until listens $pid; do sleep 0.01; done
+    sleep "$after"
+    kill -INT $pid 2>/dev/null
+    wait $pid
     code=$?
     case $code in
     0) ;;
@@ -49,7 +64,7 @@ for file in report.html report.txt plan.json mapping.yaml front/01.yaml; do [ -s
 
 # Whoever is asked for input is not kept waiting.
 mkfifo input && exec 9<>input
-timeout --foreground --preserve-status -s INT 0.3 "$tw" plan - -m kpu <&9 >out.txt 2>err.txt
+timeout --foreground --preserve-status -s INT 1.5 "$tw" plan - -m kpu <&9 >out.txt 2>err.txt
 code=$?
 [ $code = 1 ] || fail "a command that waits for its input ends with $code"
 says err.txt "interrupted before there was anything to keep"
